@@ -157,12 +157,13 @@ enum OfflineBenchmark {
         let ours = Program(
             path: binary.path,
             arguments: [
-                "query", "--offline", "--settings", folder.path + "/settings.json", "--store", folder.path + "/store",
+                "search", "--output", "mutt", "--offline", "--settings", folder.path + "/settings.json", "--store",
+                folder.path + "/store",
                 name.given, name.surname,
             ],
             environment: environment)
         guard try ours.output().contains("@contoso.example") else {
-            throw BenchmarkError("lodge query does not find who is there")
+            throw BenchmarkError("lodge search --output mutt does not find the user")
         }
         let curl = try Program.find("curl", in: environment)
         let peer = Program(path: curl, arguments: ["--version"], environment: environment)

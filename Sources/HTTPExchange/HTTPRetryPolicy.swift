@@ -100,10 +100,17 @@ public struct HTTPRetryPolicy: Sendable, Equatable {
 
 /// The remaining time for waiting before retries. Many requests, also concurrent ones, can share one budget.
 public final class RetryBudget: Sendable {
+    private let total: Duration
     private let remaining: Mutex<Duration>
 
     /// Creates a budget of this much waiting.
-    public init(_ total: Duration) { remaining = Mutex(total) }
+    public init(_ total: Duration) {
+        self.total = total
+        remaining = Mutex(total)
+    }
+
+    /// Restores the budget after progress, for an operation without a limit on its total time.
+    package func reset() { remaining.withLock { $0 = total } }
 
     /// Takes a delay from the budget and returns whether the budget covered it.
     package func take(_ delay: Duration) -> Bool {

@@ -4,9 +4,9 @@ extension Command {
     /// Every command of the program, in the order of help.
     static let all = [
         SignInCommand.command, SignOutCommand.command, AccountsCommand.group, StatusCommand.command,
-        TokenCommand.command, ExecCommand.headerCommand, ExecCommand.command, UserCommand.meCommand,
+        TokenCommand.command, ExecCommand.command, UserCommand.meCommand,
         SearchCommand.command, UserCommand.showCommand, LookupCommand.command, SyncCommand.command,
-        QueryCommand.command, BrowseCommand.command, GitCredentialCommand.group, RequestCommand.command,
+        BrowseCommand.command, GitCredentialCommand.group, RequestCommand.command,
         ProvidersCommand.group, ConfigCommand.group, DoctorCommand.command, ServeCommand.command,
         DemoCommand.command, CompletionCommand.command,
     ]

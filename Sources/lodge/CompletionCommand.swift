@@ -13,7 +13,7 @@ import OAuth2AccountStore
     nonisolated static let command = Command(
         "completion", "Print the script that completes the words in a shell.",
         examples: ["source <(lodge completion bash)", "lodge completion fish | source"], arguments: [Input.shell],
-        formats: OutputFormat.ofSentences
+        formats: OutputFormat.ofText
     ) { try CompletionCommand($0.world).run($0.invocation) }
 
     private let world: CommandEnvironment

@@ -48,6 +48,8 @@ extension HelpText {
         ),
         (.tsv, "separated by tabs; tab, line break and backslash are written \\t, \\n and \\\\"),
         (.vCard, "vCard 4.0; for me, search, show and lookup"),
+        (.mutt, "search: a message, then mail, name and title · department, separated by tabs; query_command of mutt"),
+        (.aerc, "search: mail and name, separated by a tab, at most 50 rows; address-book-cmd of aerc"),
     ]
 
     fileprivate var options: [String] {
@@ -72,11 +74,41 @@ extension HelpText {
     }
 
     fileprivate var formats: [String] {
-        section("Formats", Self.formatMeanings.map { ($0.0.rawValue, $0.1) })
+        let commands = leaves([syntax.root]).map { ($0.map(\.name).dropFirst().joined(separator: " "), $0.last) }
+        // The same objects are described once.
+        var described: [JSONShape: String] = [:]
+        let shapes = commands.compactMap { name, command -> (String, String)? in
+            guard let json = command?.json else { return nil }
+            if let first = described[json.object], !json.members.isEmpty {
+                return (name, (json.isArray ? "array of objects" : "object") + ": as in \(first)")
+            }
+            described[json.object] = name
+            return (name, json.text)
+        }
+        let others = commands.filter { $0.1?.json == nil && $0.0 != "help" }.map(\.0)
+        return section("Formats", Self.formatMeanings.map { ($0.0.rawValue, $0.1) })
             + paragraph(
-                "A format never changes by itself: it is the table, in a pipe too, unless --output (-o) or LODGE_OUTPUT "
-                    + "says otherwise. Names in JSON, CSV and TSV are those of the directory; --fields chooses them. Sentences "
-                    + "go to standard error, and --quiet leaves them out.")
+                "A format never changes automatically: it is the table, in a pipe too, unless --output (-o) or LODGE_OUTPUT "
+                    + "says otherwise. A command refuses a format that it does not have. Names in JSON, CSV and TSV are those "
+                    + "of the directory; --fields chooses exactly the fields. Messages go to standard error, and --quiet "
+                    + "leaves them out.")
+            + section("JSON of each command", shapes)
+            + section(
+                "JSON of an error, on standard error",
+                [
+                    (
+                        "error",
+                        "object: status (exit status), message, reason, hint, code (of the provider), requestId; those without "
+                            + "a value are missing"
+                    )
+                ])
+            + paragraph("Without JSON: \(others.joined(separator: ", ")).")
+    }
+
+    /// The paths to all commands without subcommands.
+    private func leaves(_ path: [CommandSpec]) -> [[CommandSpec]] {
+        guard let command = path.last, !command.subcommands.isEmpty else { return [path] }
+        return command.subcommands.flatMap { leaves(path + [$0]) }
     }
 
     fileprivate var settings: [String] {

@@ -127,12 +127,13 @@ import Testing
             ("search --limit 1 --limit 2", "--limit is given twice", "it takes one value", "lodge help search"),
             ("-o json search --output json", "--output is given twice", "it takes one value", "lodge help search"),
             (
-                "search --output xml", #"--output cannot be "xml""#, "expected table, json, jsonl, csv, tsv or vcard",
+                "search --output xml", #"--output cannot be "xml""#,
+                "expected table, json, jsonl, csv, tsv, vcard, mutt or aerc",
                 "lodge help search"
             ),
             (
                 "search --output jsno", #"--output cannot be "jsno""#,
-                "expected table, json, jsonl, csv, tsv or vcard, perhaps json",
+                "expected table, json, jsonl, csv, tsv, vcard, mutt or aerc, perhaps json",
                 "lodge help search"
             ),
             ("search --surname=", #"--surname cannot be """#, "the value is empty", "lodge help search"),

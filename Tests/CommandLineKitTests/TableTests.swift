@@ -5,7 +5,7 @@ import Testing
 
 @Suite @MainActor struct TableTests {
     private let columns = [
-        TableColumn("NAME"), TableColumn("MAIL", cutLast: true), TableColumn("TITLE"), TableColumn("PHONE"),
+        TableColumn("NAME"), TableColumn("MAIL", .keep), TableColumn("TITLE"), TableColumn("PHONE", .keep),
     ]
     private let rows = [
         ["Ada Lovelace", "ada@contoso.com", "Engineer", "+1 425 555 0100"],
@@ -46,25 +46,40 @@ import Testing
         }
     }
 
-    @Test func `what is copied is cut last`() throws {
-        let lines = try table(CapturedConsole(terminal: true, columns: 44))
-        #expect(lines[1] == "Ada Lov…  ada@contoso.com  Engineer  +1 425…")
-        let narrow = try table(CapturedConsole(terminal: true, columns: 30))
-        #expect(narrow[1] == "Ada…  ada@contoso…  Eng…  +1 …")
+    @Test func `addresses and phone numbers are complete at any width, names become narrower first`() throws {
+        let lines = try table(CapturedConsole(terminal: true, columns: 50))
+        #expect(lines[1] == "Ada Lo…  ada@contoso.com  Engine…  +1 425 555 0100", "\(lines)")
+        // Then the row continues on the next line.
+        let narrow = try table(CapturedConsole(terminal: true, columns: 34))
+        #expect(
+            narrow[1...3] == ["Ada…  ada@contos  Eng…  +1 425 555", "      o.com             0100", "李…   li@contoso"],
+            "\(narrow)")
+    }
+
+    @Test func `a sentence wraps at its spaces before other columns become narrower`() throws {
+        let captured = CapturedConsole(terminal: true, columns: 40)
+        let writer = TableWriter([TableColumn("CHECK"), TableColumn("REMEDY", .wrap)], on: captured.console)
+        try writer.write(["the clock", "set the clock of this machine with timedatectl"])
+        try writer.finish()
+        #expect(
+            captured.output.text
+                == "CHECK      REMEDY\nthe clock  set the clock of this machine\n           with timedatectl\n")
     }
 
     @Test(
         arguments: [
-            ([10, 10, 10], [false, false, false], 34, [10, 10, 10]),
-            ([10, 10, 10], [false, false, false], 33, [10, 10, 9]),
-            ([4, 40, 40], [false, false, false], 48, [4, 20, 20]),
-            ([4, 40, 40], [false, false, false], 49, [4, 21, 20]),
-            ([40, 8, 40], [false, false, false], 34, [11, 8, 11]), ([20, 30], [false, true], 45, [13, 30]),
-            ([20, 30], [false, true], 30, [4, 24]), ([20, 20, 20], [false, false, false], 11, [5, 4]),
-            ([20], [false], 3, [3]), ([20], [true], 3, [3]), ([], [], 80, []), ([0, 0], [false, false], 0, [0]),
-        ] as [([Int], [Bool], Int, [Int])])
-    func `the widest columns are cut to one width`(natural: [Int], whole: [Bool], available: Int, widths: [Int]) {
-        #expect(TableLayout(natural: natural, cutLast: whole, available: available).widths == widths)
+            ([10, 10, 10], [.cut, .cut, .cut], 34, [10, 10, 10]),
+            ([10, 10, 10], [.cut, .cut, .cut], 33, [10, 10, 9]),
+            ([4, 40, 40], [.cut, .cut, .cut], 48, [4, 20, 20]),
+            ([4, 40, 40], [.cut, .cut, .cut], 49, [4, 21, 20]),
+            ([40, 8, 40], [.cut, .cut, .cut], 34, [11, 8, 11]), ([20, 30], [.cut, .keep], 45, [13, 30]),
+            ([20, 30], [.cut, .keep], 30, [4, 24]), ([20, 20, 20], [.cut, .cut, .cut], 11, [5, 4]),
+            ([20], [.cut], 3, [3]), ([20], [.keep], 3, [3]), ([], [], 80, []), ([0, 0], [.cut, .cut], 0, [0]),
+        ] as [([Int], [TableColumn.Overflow], Int, [Int])])
+    func `the widest columns are cut to one width`(
+        natural: [Int], overflows: [TableColumn.Overflow], available: Int, widths: [Int]
+    ) {
+        #expect(TableLayout(natural: natural, overflows, available: available).widths == widths)
     }
 
     @Test func `rows in a pipe are not gathered, and the width is decided by the first part`() throws {

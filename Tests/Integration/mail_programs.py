@@ -116,7 +116,7 @@ def mutt(checks, world, directory):
     if not shutil.which("mutt"):
         return print("skipped: mutt, which this machine does not have", flush=True)
     # Mutt quotes what stands for %s itself: in quotes of one's own the question would be the shell's to read.
-    world.write("muttrc", "set query_command = \"lodge query --format mutt %s\"\nset sendmail=/bin/true\n"
+    world.write("muttrc", "set query_command = \"lodge search --output mutt %s\"\nset sendmail=/bin/true\n"
                           "set folder=~\nset editor=true\nset abort_nosubject=no\nset charset=utf-8\nset header_cache=\"\"\n")
     window = respawn(world, 160, 40, f"mutt -F {world.path('muttrc')} -f /dev/null")
     window.wait("q:Quit")
@@ -139,11 +139,11 @@ def mutt(checks, world, directory):
     window.wait("Query:")
     window.keys("-l", "zzz")
     window.keys("Enter")
-    checks.check("mutt shows why there is nobody", window.wait("Nobody with a mail address is found for zzz."), window.screen)
+    checks.check("mutt shows why there is nobody", window.wait("No user with a mail address matches zzz."), window.screen)
     window.stop()
     done = subprocess.run(["mutt", "-F", world.path("muttrc"), "-D"], env=world.environment, capture_output=True, timeout=30,
                           stdin=subprocess.DEVNULL)
-    checks.check("mutt takes the settings of the manual", b"query_command=\"lodge query --format mutt %s\"" in done.stdout, done.stderr)
+    checks.check("mutt takes the settings of the manual", b"query_command=\"lodge search --output mutt %s\"" in done.stdout, done.stderr)
 
 
 def aerc(checks, world):
@@ -159,7 +159,7 @@ def aerc(checks, world):
     editor = world.write("editor", "#!/bin/sh\nexec sleep 99999\n")
     os.chmod(editor, 0o700)
     world.write("home/.config/aerc/aerc.conf",
-                f"[ui]\ncompletion-delay=10ms\n[compose]\nheader-layout=To\neditor={editor}\naddress-book-cmd=lodge query --format aerc %s\n")
+                f"[ui]\ncompletion-delay=10ms\n[compose]\nheader-layout=To\neditor={editor}\naddress-book-cmd=lodge search --output aerc %s\n")
     window = respawn(world, 160, 40, "XDG_CONFIG_HOME=$HOME/.config aerc")
     window.wait("INBOX")
     window.keys("-l", ":compose")

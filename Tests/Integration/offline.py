@@ -72,7 +72,7 @@ def run(checks, world):
     directory.use(world)
     checks.ends("without an account: sign-in needed", world.run("sync"), 4, "hint:")
     sign_in(world)
-    checks.ends("without a copy: what to type", world.run("query", "--offline", "ada"), 1, "hint: lodge sync")
+    checks.ends("without a copy: what to type", world.run("search", "-o", "mutt", "--offline", "ada"), 1, "hint: lodge sync")
 
     killing(checks, world, directory)
     asking(checks, world, directory)
@@ -146,17 +146,17 @@ def killing(checks, world, directory):
 
 def asking(checks, world, directory):
     asked = len(directory.requests)
-    found = world.run("query", "--offline", "--format", "aerc", "emile", "zo")
+    found = world.run("search", "--offline", "-o", "aerc", "emile", "zo")
     rows = [line.split("\t") for line in found.out.splitlines()]
     checks.check("people are found without case and accents, and nothing is sent",
                  found.status == 0 and len(rows) == 50 and all(r[1].startswith("Émile Zola") for r in rows)
                  and len(directory.requests) == asked, found)
-    mutt = world.run("query", "--offline", "p42@contoso")
+    mutt = world.run("search", "-o", "mutt", "--offline", "p42@contoso")
     checks.check("mutt: a line, then address, name, title",
-                 mutt.out == "1 person\np42@contoso.example\tGrace Lovelace 42\tBoss\n", mutt)
-    checks.ends("nobody is found", world.run("query", "--offline", "zzzz"), 3)
+                 mutt.out == "1 user\np42@contoso.example\tGrace Lovelace 42\tBoss\n", mutt)
+    checks.ends("nobody is found", world.run("search", "-o", "mutt", "--offline", "zzzz"), 3)
     for text in ("\"", "* OR *", "'); DROP TABLE people; --", "\\", "%", "😀 ada", "^", "a" * 3000):
-        odd = world.run("query", "--offline", text)
+        odd = world.run("search", "-o", "mutt", "--offline", text)
         checks.check(f"the text {text[:20]} is only text", odd.status in (0, 3) and "error" not in odd.err, odd)
     checks.check("status tells what is kept", "in clear text" in world.run("status").out, world.run("status"))
 
@@ -165,7 +165,7 @@ def forgetting(checks, world, directory):
     path = os.path.join(world.store, next(name for name in copies(world) if name.endswith(".sqlite")))
     with open(path, "r+b") as file:
         file.write(b"\0" * 100)
-    checks.ends("a damaged copy is told of", world.run("query", "--offline", "ada"), 9, "lodge sync --forget")
+    checks.ends("a damaged copy is told of", world.run("search", "-o", "mutt", "--offline", "ada"), 9, "lodge sync --forget")
     checks.ends("it is forgotten", world.run("sync", "--forget"), 0)
     checks.check("nothing of it is left", copies(world) == [], copies(world))
     directory.pause = 0.02

@@ -47,7 +47,7 @@ def replacing(checks, world):
                  and masks["SigIgn"] & 0x7FFFFFFF & ~signals("self")["SigIgn"] == 0, masks)
     waiting.signal(signal.SIGINT)
     checks.check("Ctrl-C is its own", waiting.finish().status == -signal.SIGINT)
-    header = world.run("header")
+    header = world.run("token", "--header")
     checks.check("header: one line", header.out == f"Authorization: Bearer {token}\n", header)
 
 
@@ -81,7 +81,7 @@ def complete(checks, shell, name):
                             ("lodge completion fi", "completion fish "), ("lodge help exit", "help exit-statuses "),
                             ("lodge search --fields mail,givenN", "--fields mail,givenName "),
                             ("lodge sign-in --prompt cons", "--prompt consent "),
-                            ("lodge query --format ae", "--format aerc "),
+                            ("lodge search --output ae", "--output aerc "),
                             ("lodge sign-in loc", "sign-in local "), ("lodge --output=vc", "--output=vcard ")):
         shell.keys("C-u", "C-l")
         shell.keys("-l", typed)

@@ -1,6 +1,8 @@
 """In a real terminal: the demo, the table, Ctrl-C."""
 
+import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -104,17 +106,53 @@ def run(checks, world):
     checks.check("its columns are aligned, without tabs",
                  head.startswith("NAME") and "\t" not in wide.screen and len(people) == 10
                  and all(cells(line)[gap] == " " and cells(line)[gap - 1] == " " for line in people), wide.screen)
-    narrow = Terminal(world, 60, 40, "search", "a", "--limit", "10")
-    narrow.status()
-    head, *people = narrow.screen.splitlines()[:11]
-    checks.check("in 60 columns each person has one line",
-                 head.startswith("NAME") and len(people) == 10 and all(len(cells(line)) <= 60 for line in people)
-                 and all(line[:3] in wide.screen for line in people), narrow.screen)
+    complete_values(checks, world)
     plain = Terminal(world, 120, 40, "search", "a", "--limit", "3", "--no-color")
     plain.status()
     checks.check("--no-color leaves no colour", "\x1b" not in plain.colours, repr(plain.colours))
     paging(checks, world)
     progress(checks, world)
+
+
+def complete_values(checks, world):
+    """In 80 columns, no mail, phone, expiry or remedy is cut."""
+    people = json.loads(world.run("search", "a", "--limit", "10", "-o", "json").out)
+    table = Terminal(world, 80, 24, "search", "a", "--limit", "10")
+    table.status()
+    lines = table.screen.splitlines()
+    checks.check("in 80 columns each user has one line, with the complete mail and phone",
+                 lines[0].startswith("NAME") and all(len(cells(line)) <= 80 for line in lines)
+                 and all(any(person["mail"] in line and person["businessPhones"][0] in line for line in lines[1:11])
+                         for person in people), table.screen)
+    narrow = Terminal(world, 44, 60, "search", "a", "--limit", "10")
+    narrow.status()
+    text = narrow.screen
+    checks.check("in 44 columns a row continues on the next line",
+                 all(len(cells(line)) <= 44 for line in text.splitlines()) and len(text.splitlines()) > 12
+                 and all(person["mail"][-3:] in text for person in people), text)
+    names = world.write("names.txt", "\n".join(person["mail"] for person in people) + "\nnobody@contoso.example\n")
+    lookup = Terminal(world, 80, 24, "lookup", names)
+    lookup.status()
+    lines = lookup.screen.splitlines()
+    checks.check("lookup has a row for each line, with the complete mail and phone",
+                 lines[0].startswith("INPUT") and all(len(cells(line)) <= 80 for line in lines)
+                 and all(person["mail"] in lookup.screen and person["businessPhones"][0] in lookup.screen
+                         for person in people), lookup.screen)
+    status = Terminal(world, 80, 24, "status")
+    status.status()
+    row = next((line for line in status.screen.splitlines() if line.startswith("ada@")), "")
+    checks.check("status shows the complete account and expiry",
+                 row.startswith("ada@contoso.example ") and re.search(r"expires in \d+ (s|min|h)\b", row), status.screen)
+    broken = world.path("broken-store")
+    os.mkdir(broken, 0o755)
+    found = json.loads(world.run("--store", broken, "doctor", "--offline", "-o", "json").out)
+    doctor = Terminal(world, 80, 24, "--store", broken, "doctor", "--offline")
+    doctor.status()
+    joined = " ".join(doctor.screen.split())
+    remedies = [finding["remedy"] for finding in found if "remedy" in finding]
+    checks.check("doctor shows each remedy completely", remedies and "…" not in doctor.screen and all(
+        "".join(f"remedy: {remedy}".split()) in "".join(joined.split()) for remedy in remedies), doctor.screen)
+    checks.check("and its lines fit", all(len(cells(line)) <= 80 for line in doctor.screen.splitlines()), doctor.screen)
 
 
 def paging(checks, world):

@@ -42,7 +42,7 @@ extension Console {
         progress = line
     }
 
-    func hideProgress() {
+    package func hideProgress() {
         guard !progress.isEmpty else { return }
         progress = ""
         try? errorOutput.write(Array(("\r" + Style.clearLine).utf8))

@@ -138,6 +138,14 @@ package struct ConsoleOptions: Sendable, Equatable {
     /// Says what happened, in one sentence, unless `--quiet`.
     package func note(_ sentence: String) { say(sentence, at: .normal) }
 
+    /// Prints advice for a user at a terminal, or with `--verbose`. A scheduled job prints none.
+    package func advise(_ sentence: String) { if showsAdvice { note(sentence) } }
+
+    /// Whether advice and waits are printed: on a terminal, unless `--quiet`, and with `--verbose`.
+    package var showsAdvice: Bool {
+        options.verbosity >= .verbose || options.verbosity == .normal && terminal.errorIsTerminal
+    }
+
     /// Says what the person must do for the command to go on. `--quiet` does not silence it.
     package func instruct(_ sentence: String) { say(sentence, at: .quiet) }
 

@@ -44,6 +44,8 @@ extension OutputFormat {
         case .csv: DelimitedWriter(.comma, columns, on: console)
         case .tsv: DelimitedWriter(.tab, columns, on: console)
         case .vCard: VCardWriter(on: console)
+        // Only the command that completes addresses has them, and writes them itself.
+        case .mutt, .aerc: DelimitedWriter(.tab, nil, on: console)
         }
     }
 

@@ -1,44 +1,65 @@
 package struct TableColumn: Sendable, Equatable {
-    package var heading: String
-    /// Whether the column is cut last: what people copy, a mail address or an identifier, is of no use without its end.
-    var isCutLast: Bool
+    /// What happens to cells that are wider than the terminal allows.
+    package enum Overflow: Sendable, Equatable {
+        /// They are cut, with `…` at the end.
+        case cut
+        /// They continue on the next line, after the other columns are as narrow as they can be. For values that are of no use without
+        /// their end: an address, a phone number, an expiry.
+        case keep
+        /// They continue on the next line, before another column becomes narrower. For sentences.
+        case wrap
+    }
 
-    package init(_ heading: String, cutLast: Bool = false) {
+    package var heading: String
+    package var overflow: Overflow
+
+    package init(_ heading: String, _ overflow: Overflow = .cut) {
         self.heading = heading
-        isCutLast = cutLast
+        self.overflow = overflow
     }
 }
 
 /// How wide each column of a table is drawn.
 package struct TableLayout: Sendable, Equatable {
     package static let gap = 2
-    /// The columns below which a cell says nothing any more.
+    /// The smallest width of a column whose cells are cut.
     static let minimumWidth = 4
+    /// The smallest width of a column of sentences, before other columns become narrower.
+    private static let sentenceWidth = 24
 
-    /// The width of each column that is drawn. Shorter than the table when the last columns have no room.
+    /// The width of each column that is drawn. Shorter than the table if the last columns have no room.
     package let widths: [Int]
+    private let overflows: [TableColumn.Overflow]
 
-    /// A layout in `available` columns of the terminal.
+    /// Creates a layout in `available` columns of the terminal.
     ///
-    /// When the columns do not fit, the widest are cut to one width, narrower ones stay as they are; those that are kept
-    /// whole are cut only when the others are at their least. What still does not fit falls away from the right.
+    /// If the columns do not fit, sentences become narrower first, then cells that may be cut, then all others. The widest columns of a kind
+    /// get one width. Columns that still do not fit are omitted, from the right.
     ///
-    /// - Parameter natural: the width that each column would like to have.
-    package init(natural: [Int], cutLast: [Bool], available: Int) {
+    /// - Parameter natural: The width of each column's widest cell.
+    package init(natural: [Int], _ overflows: [TableColumn.Overflow], available: Int) {
         var count = natural.count
         while count > 1, Self.minimum(natural.prefix(count)) + Self.gaps(count) > available { count -= 1 }
         var widths = Array(natural.prefix(count))
         let room = available - Self.gaps(count)
-        let whole = widths.indices.filter { $0 < cutLast.count && cutLast[$0] }
-        let others = widths.indices.filter { !whole.contains($0) }
-        let wholeWidth = whole.reduce(0) { $0 + widths[$1] }
-        if wholeWidth + Self.minimum(others.map { widths[$0] }) <= room {
-            Self.shrink(&widths, others, to: room - wholeWidth)
-        } else {
-            for column in others { widths[column] = min(widths[column], count == 1 ? room : Self.minimumWidth) }
-            Self.shrink(&widths, whole, to: others.reduce(room) { $0 - widths[$1] })
+        func columns(_ kinds: TableColumn.Overflow...) -> [Int] {
+            widths.indices.filter { kinds.contains($0 < overflows.count ? overflows[$0] : .cut) }
         }
+        /// Makes the columns of a kind narrower, not below a width.
+        func shrink(_ columns: [Int], to minimum: Int) {
+            let others = widths.indices.filter { !columns.contains($0) }.reduce(0) { $0 + widths[$1] }
+            let least = columns.reduce(0) { $0 + min(widths[$1], minimum) }
+            if others + least <= room {
+                Self.shrink(&widths, columns, to: room - others)
+            } else {
+                for column in columns { widths[column] = min(widths[column], minimum) }
+            }
+        }
+        shrink(columns(.wrap), to: Self.sentenceWidth)
+        shrink(columns(.cut), to: count == 1 ? max(room, 1) : Self.minimumWidth)
+        shrink(columns(.keep, .wrap), to: 1)
         self.widths = widths
+        self.overflows = overflows
     }
 
     private static func gaps(_ count: Int) -> Int { gap * max(0, count - 1) }
@@ -65,17 +86,25 @@ package struct TableLayout: Sendable, Equatable {
         }
     }
 
-    /// One line of cells, which must be visible text. Nothing stands behind the last cell.
-    package func line(_ cells: [String]) -> String {
+    /// Returns the lines of a row of cells, which must be visible text. A line has no spaces at its end.
+    package func lines(_ cells: [String]) -> [String] {
+        let parts = zip(cells, widths).enumerated().map { column, cell in
+            column < overflows.count && overflows[column] != .cut && TerminalText.width(cell.0) > cell.1
+                ? TerminalText.wrapped(cell.0, to: cell.1, limit: .max) : [TerminalText.truncated(cell.0, to: cell.1)]
+        }
+        let height = parts.map(\.count).max() ?? 1
+        return (0..<height).map { index in line(parts.map { index < $0.count ? $0[index] : "" }) }
+    }
+
+    private func line(_ cells: [String]) -> String {
         var line = ""
         var owed = 0
         for (cell, width) in zip(cells, widths) {
-            let cell = TerminalText.truncated(cell, to: width)
             if !cell.isEmpty {
                 line += String(repeating: " ", count: owed) + cell
                 owed = 0
             }
-            owed += width - TerminalText.width(cell) + Self.gap
+            owed += max(0, width - TerminalText.width(cell)) + Self.gap
         }
         return line
     }

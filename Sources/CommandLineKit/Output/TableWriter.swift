@@ -1,6 +1,6 @@
 /// Writes a table row by row.
 ///
-/// On a terminal the columns are aligned; the rows of the first part, up to ``flush()`` or a few hundred, decide how wide
+/// On a terminal the columns are aligned, and a row has several lines if a cell must be complete; the rows of the first part, up to ``flush()`` or a few hundred, decide how wide
 /// they are. In a pipe the cells are separated by tabs, uncut, and each row is written as it comes. In both the headings
 /// come first; a table without rows shows them only in a pipe, where a script skips the first line.
 ///
@@ -33,7 +33,7 @@
             try begin()
             return try console.writeLine(row.joined(separator: "\t"))
         }
-        if let layout { return try console.writeLine(layout.line(row)) }
+        if let layout { return try write(row, layout) }
         waiting.append(row)
         if waiting.count >= Self.sample { try layOut() }
     }
@@ -65,11 +65,16 @@
             for (column, cell) in row.enumerated() { natural[column] = max(natural[column], TerminalText.width(cell)) }
         }
         let layout = TableLayout(
-            natural: natural, cutLast: columns.map(\.isCutLast), available: console.terminal.columns)
+            natural: natural, columns.map(\.overflow), available: console.terminal.columns)
         self.layout = layout
-        try console.writeLine(heading(layout.line(headings)))
-        for row in waiting { try console.writeLine(layout.line(row)) }
+        let cut = zip(headings, layout.widths).map { TerminalText.truncated($0, to: $1) }
+        for line in layout.lines(cut) { try console.writeLine(heading(line)) }
+        for row in waiting { try write(row, layout) }
         waiting = []
+    }
+
+    private func write(_ row: [String], _ layout: TableLayout) throws(OutputError) {
+        for line in layout.lines(row) { try console.writeLine(line) }
     }
 
     private func heading(_ line: String) -> String { console.usesColor ? Style.bold(line) : line }

@@ -42,13 +42,15 @@ package struct CommandSpec: Sendable, Equatable {
     package var options: [OptionSpec]
     /// The formats in which it can answer; another one that is typed is an error.
     package var formats: [OutputFormat]
+    /// The output with `--output json`; `nil` for a command without that format.
+    package var json: JSONShape?
     package var subcommands: [CommandSpec]
     package var defaultSubcommand: String?
 
     package init(
         _ name: String, aliases: [String] = [], _ summary: String, discussion: String = "", examples: [String] = [],
         arguments: [ArgumentSpec] = [], options: [OptionSpec] = [], formats: [OutputFormat] = OutputFormat.ofThings,
-        subcommands: [CommandSpec] = [], defaultSubcommand: String? = nil
+        json: JSONShape? = nil, subcommands: [CommandSpec] = [], defaultSubcommand: String? = nil
     ) {
         self.name = name
         self.aliases = aliases
@@ -58,6 +60,7 @@ package struct CommandSpec: Sendable, Equatable {
         self.arguments = arguments
         self.options = options
         self.formats = formats
+        self.json = json
         self.subcommands = subcommands
         self.defaultSubcommand = defaultSubcommand
     }

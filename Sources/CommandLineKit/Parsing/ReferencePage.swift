@@ -46,6 +46,7 @@ package struct ReferencePage {
         if command.formats != OutputFormat.ofThings, command.subcommands.isEmpty {
             lines += ["Formats: " + command.formats.map { "`\($0.rawValue)`" }.joined(separator: ", ") + ".", ""]
         }
+        if let json = command.json { lines += ["JSON: " + Self.escaped(json.text) + ".", ""] }
         return lines
     }
 

@@ -10,13 +10,21 @@ package enum OutputFormat: String, Sendable, CaseIterable {
     case csv
     /// Values separated by tabs, a thing a line, headings first.
     case tsv
-    /// vCards 4.0, for address books (RFC 6350). For people only.
+    /// vCards 4.0, for address books (RFC 6350). For users only.
     case vCard = "vcard"
+    /// Lines for the query command of mutt and neomutt.
+    case mutt
+    /// Lines for the address-book command of aerc.
+    case aerc
 
     /// The formats of any list or thing.
     package static let ofThings: [OutputFormat] = [.table, .json, .jsonLines, .csv, .tsv]
-    /// The formats of a command that prints sentences: with JSON, errors are objects.
+    /// The formats of users.
+    package static let ofUsers = ofThings + [.vCard]
+    /// The formats of a command that prints sentences, or one object with JSON.
     package static let ofSentences: [OutputFormat] = [.table, .json]
+    /// The format of a command whose output another program defines.
+    package static let ofText: [OutputFormat] = [.table]
     package static var names: [String] { allCases.map(\.rawValue) }
 
     /// Whether the columns have the names of the things' members: in the formats that programs read.

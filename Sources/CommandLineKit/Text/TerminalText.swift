@@ -48,7 +48,7 @@ package enum TerminalText {
     }
 
     /// The text with spaces behind it up to `columns`.
-    static func padded(_ text: String, to columns: Int) -> String {
+    package static func padded(_ text: String, to columns: Int) -> String {
         text + String(repeating: " ", count: max(0, columns - width(text)))
     }
 

@@ -15,6 +15,14 @@ package enum TimeText {
         (date < now && relative(date, to: now) != "now" ? "expired " : "expires ") + relative(date, to: now)
     }
 
+    /// Returns a length of time: `143 ms`, `2.1 s`, `20 s`.
+    package static func seconds(_ duration: Duration) -> String {
+        let milliseconds = max(0, (duration / .milliseconds(1)).rounded())
+        if milliseconds < 1000 { return "\(Int(milliseconds)) ms" }
+        let tenths = Int((min(milliseconds, 1e15) / 100).rounded())
+        return tenths % 10 == 0 ? "\(tenths / 10) s" : "\(tenths / 10).\(tenths % 10) s"
+    }
+
     /// `45 s`, `59 min`, `23 h`, `12 d`; nil for less than a second. Up to two days are told in hours.
     static func span(seconds: Double) -> String? {
         guard seconds >= 1 else { return nil }

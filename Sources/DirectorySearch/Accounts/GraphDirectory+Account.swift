@@ -61,6 +61,8 @@ struct AccountClient: Sendable {
         client.rateLimiter = rateLimiter
         client.sleep = store.dependencies.sleep
         client.now = store.dependencies.now
+        let report = store.dependencies.report
+        client.willWait = { await report(.waitsBeforeRetry($0)) }
         return client
     }
 

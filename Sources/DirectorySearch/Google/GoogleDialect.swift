@@ -6,7 +6,7 @@ extension ServiceDialect {
     /// The Directory API of Google. It reports an exceeded quota as 403 with a reason, where other services send 429.
     ///
     /// [Limits and quotas](https://developers.google.com/workspace/admin/directory/v1/limits)
-    static let google = ServiceDialect(namesRequests: false) { error, response in
+    static let google = ServiceDialect(name: "Google", namesRequests: false) { error, response in
         guard response.body.first != nil,
             let failure = (try? JSONValue(parsing: response.body))?[path: "error"]?.object
         else { return }

@@ -61,6 +61,38 @@ package enum UserFields {
         return text(member(steps.removeFirst(), of: user.json), steps)
     }
 
+    /// Returns an object with exactly these fields, in their order; `null` for a field without a value.
+    ///
+    /// - Parameter fields: The names of properties; points separate the steps to a nested one.
+    package static func object(of fields: [String], in user: User) -> JSONObject {
+        var result = JSONObject()
+        for field in fields {
+            let steps = field.split(separator: ".").map { String($0) }
+            guard let first = steps.first else { continue }
+            let value = user[first] ?? member(first, of: user.json)
+            result[first] = projected(value, steps.dropFirst(), result[first])
+        }
+        return result
+    }
+
+    /// Returns a value with only the member at the end of the steps, added to the members of earlier fields.
+    private static func projected(_ value: JSONValue, _ steps: ArraySlice<String>, _ earlier: JSONValue?) -> JSONValue {
+        guard let step = steps.first else { return value }
+        switch value {
+        case .object(let object):
+            var result = earlier?.object ?? JSONObject()
+            result[step] = projected(member(step, of: object), steps.dropFirst(), result[step])
+            return .object(result)
+        case .array(let elements):
+            let before = earlier?.array ?? []
+            return .array(
+                elements.enumerated().map { index, element in
+                    projected(element, steps, index < before.count ? before[index] : nil)
+                })
+        default: return .null
+        }
+    }
+
     private static func text(_ value: JSONValue, _ steps: [String] = []) -> String {
         switch value {
         case .null: return ""

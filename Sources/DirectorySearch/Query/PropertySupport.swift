@@ -155,4 +155,19 @@ extension UserProperty {
         Set(PropertySupport.table.keys.map { String($0.prefix { $0 != "/" }) }).sorted()
             .map(UserProperty.init(rawValue:))
     }
+
+    /// The documented names by their lower-case form: properties, and relations.
+    private static let spellings: [String: String] = {
+        var names = Set(documented.map(\.rawValue)).union(User.kinds.keys).union(UserExpansion.relations)
+        names.formUnion(PropertySupport.singleUserOnly)
+        return Dictionary(names.map { ($0.lowercased(), $0) }) { first, _ in first }
+    }()
+
+    /// All documented names, in alphabetical order.
+    package static var names: [String] { spellings.values.sorted() }
+
+    /// Returns the documented spelling of a name, which ignores case; the name of an extension, which contains `_`, unchanged; otherwise `nil`.
+    package static func spelling(of name: String) -> String? {
+        spellings[name.lowercased()] ?? (name.contains("_") ? name : nil)
+    }
 }

@@ -80,7 +80,10 @@ extension DirectoryClient {
             result.clientRequestID = response.clientRequestID
             result.wasRetried = result.wasRetried || response.wasRetried
             let responses = try Self.responses(response)
-            for index in pending { result.responses[index] = responses[String(index)] }
+            for index in pending {
+                result.responses[index] = responses[String(index)]
+                if let response = result.responses[index] { rateLimiter.note(response, now: now()) }
+            }
 
             var repeated: Set<Int> = []
             token = nil
@@ -91,18 +94,24 @@ extension DirectoryClient {
                 token = try await refreshedToken(claims: claims, rejected: response.token)
                 if token != nil { repeated.formUnion(rejected) }
             }
-            var delays: [(index: Int, delay: Duration)] = []
+            var delayed: [Int] = []
+            var longest: HTTPRetryWait?
             for index in pending {
                 guard let response = result.responses[index], retry.statuses.contains(response.status) else { continue }
-                let delay = retry.delay(
-                    before: retries, requested: response.retryAfter(now: now()), random: random())
+                let requested = response.retryAfter(now: now())
+                let delay = retry.delay(before: retries, requested: requested, random: random())
                 // A request that the service delays for long does not delay the others.
-                if delay <= retry.maximumDelay { delays.append((index, delay)) }
+                guard delay <= retry.maximumDelay else { continue }
+                delayed.append(index)
+                guard delay > longest?.delay ?? .zero || longest == nil else { continue }
+                longest = HTTPRetryWait(
+                    for: name, retries, of: retry, delay: delay, isRequested: requested != nil, status: response.status)
             }
-            if let delay = delays.map(\.delay).max(), retry.allows(retries, after: delay, budget) {
-                try await sleep(delay)
+            if let wait = longest, retry.allows(retries, after: wait.delay, budget) {
+                await willWait(wait)
+                try await sleep(wait.delay)
                 retries += 1
-                repeated.formUnion(delays.map(\.index))
+                repeated.formUnion(delayed)
             }
             guard !repeated.isEmpty else { return }
             result.wasRetried = true

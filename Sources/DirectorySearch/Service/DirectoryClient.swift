@@ -63,7 +63,7 @@ public struct DirectoryClient: Sendable {
     public var retry: HTTPRetryPolicy
     /// One budget for all waits; `nil` gives each operation its own of the policy's `totalDelay`.
     public var budget: RetryBudget?
-    /// The limit on the rate of lookups, shared by all operations of the client.
+    /// The limit on the rate of lookups, shared by all operations of the client. It follows the reports of the service.
     public var rateLimiter = RateLimiter()
     /// The maximum size of one response in bytes.
     public var maximumResponseSize = 16 << 20
@@ -72,6 +72,8 @@ public struct DirectoryClient: Sendable {
     public var timeout: Duration = .seconds(60)
     /// Waits before a retry.
     public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    /// Reports each wait before a retry, when it begins.
+    public var willWait: @Sendable (HTTPRetryWait) async -> Void = { _ in }
     /// Returns the current time.
     public var now: @Sendable () -> Date = { Date() }
     /// Returns a random number from 0 to 1, to spread retries.
@@ -133,6 +135,9 @@ public struct DirectoryClient: Sendable {
             authorization: authorization)
     }
 
+    /// The name of the service for reports.
+    var name: String { dialect.name ?? origin.host }
+
     /// Returns the same client with all waits from this budget.
     func sharing(_ budget: RetryBudget) -> DirectoryClient {
         var client = self
@@ -183,10 +188,12 @@ public struct DirectoryClient: Sendable {
                 let policy = retry.afterConnectionError
                 let delay = policy.delay(before: retries, random: random())
                 guard policy.allows(retries, after: delay, budget) else { throw error }
+                await willWait(HTTPRetryWait(for: name, retries, of: policy, delay: delay, isRequested: false))
                 try await sleep(delay)
                 retries += 1
                 continue
             }
+            rateLimiter.note(response, now: now())
             if response.status == 200 {
                 return Response(http: response, clientRequestID: identifier, token: token, wasRetried: retries > 0)
             }
@@ -205,6 +212,10 @@ public struct DirectoryClient: Sendable {
             let delay = retry.delay(before: retries, requested: error.retryAfter, random: random())
             if error.retryAt == nil { error.retryAt = now().addingTimeInterval(delay.seconds) }
             guard retry.allows(retries, after: delay, budget) else { throw error }
+            await willWait(
+                HTTPRetryWait(
+                    for: name, retries, of: retry, delay: delay, isRequested: error.retryAfter != nil,
+                    status: response.status))
             try await sleep(delay)
             retries += 1
             token = try await authorization(.current)

@@ -50,7 +50,7 @@ struct SequentialLookups<Names: AsyncIteratorProtocol & Sendable>: UserLookupSou
             client = known
         } else {
             let made = try await makeClient()
-            // All waits of the lookup come from one budget.
+            // All waits without a result in between come from one budget.
             client = made.sharing(made.makeBudget())
             self.client = client
         }
@@ -67,7 +67,10 @@ struct SequentialLookups<Names: AsyncIteratorProtocol & Sendable>: UserLookupSou
             pending.append(Fetch { [chunk, resolve] in try await resolve(client, chunk) })
         }
         guard !pending.isEmpty else { return nil }
-        return try await pending.removeFirst().value()
+        let lookups = try await pending.removeFirst().value()
+        // A long lookup may wait often, but not for long without a result.
+        if !lookups.contains(where: \.isDelayed) { client.budget?.reset() }
+        return lookups
     }
 
     /// Whether an error concerns only this name. Any other error ends the lookup.
@@ -76,5 +79,13 @@ struct SequentialLookups<Names: AsyncIteratorProtocol & Sendable>: UserLookupSou
         case .emptySearch, .invalidQuery, .notFound, .ambiguous, .badRequest, .notPermitted: true
         default: false
         }
+    }
+}
+
+extension UserLookup {
+    /// Whether the service was too busy for a result.
+    fileprivate var isDelayed: Bool {
+        guard case .failure(let error) = result else { return false }
+        return error.kind == .throttled || error.kind == .unavailable
     }
 }

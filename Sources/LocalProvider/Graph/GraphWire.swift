@@ -71,11 +71,7 @@ struct GraphWire {
         response.fields["request-id"] = requestID
         response.fields["client-request-id"] = clientRequestID
         response.fields["x-ms-resource-unit"] = String(charge?.units ?? 1)
-        if let percentage = charge?.percentage, percentage >= 80 {
-            let digits = String(percentage % 100)
-            response.fields["x-ms-throttle-limit-percentage"] =
-                "\(percentage / 100)." + (digits.utf8.count < 2 ? "0" : "") + digits
-        }
+        if let usedPart = charge?.usedPart { response.fields["x-ms-throttle-limit-percentage"] = usedPart }
     }
 
     func response(_ result: GraphResponse, to request: GraphRequest) -> LoopbackResponse {
@@ -128,6 +124,7 @@ struct GraphWire {
     func batchItem(id: String, _ response: GraphResponse, _ charge: QuotaCharge?) -> JSONObject {
         var headers: JSONObject = ["Cache-Control": "no-cache", "OData-Version": "4.0"]
         if let charge { headers.append("x-ms-resource-unit", .string(String(charge.units))) }
+        if let usedPart = charge?.usedPart { headers.append("x-ms-throttle-limit-percentage", .string(usedPart)) }
         var status = 200
         var body: JSONValue?
         switch response {

@@ -28,4 +28,11 @@ struct QuotaCharge: Sendable, Equatable {
     var percentage: Int?
     /// Seconds until the quota is available again; `nil` if the request is allowed.
     var retryAfter: Int?
+
+    /// The used part of the quota, such as `0.85`, which the service reports from 0.8 on.
+    var usedPart: String? {
+        guard let percentage, percentage >= 80 else { return nil }
+        let digits = String(percentage % 100)
+        return "\(percentage / 100)." + (digits.utf8.count < 2 ? "0" : "") + digits
+    }
 }

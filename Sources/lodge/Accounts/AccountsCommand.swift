@@ -9,22 +9,25 @@ struct AccountsCommand: CommandHandler {
     }
 
     nonisolated static let listCommand = Command(
-        "list", "List the accounts; the one in use is marked.", examples: ["lodge accounts"]
+        "list", "List the accounts; the one in use is marked.", examples: ["lodge accounts"],
+        json: AccountRecord.shape.list
     ) { try await AccountsCommand(context: $0).list() }
 
     nonisolated static let showCommand = Command(
-        "show", "Show one account.", examples: ["lodge accounts show ada@contoso.com"], arguments: [Input.account]
+        "show", "Show one account.", examples: ["lodge accounts show ada@contoso.com"], arguments: [Input.account],
+        json: AccountRecord.shape
     ) { try await AccountsCommand(context: $0).show() }
 
     nonisolated static let useCommand = Command(
         "use", "Choose the account that is used where none is named.", examples: ["lodge accounts use ada@contoso.com"],
-        arguments: [Input.account], formats: OutputFormat.ofSentences
+        arguments: [Input.account], formats: OutputFormat.ofSentences, json: AccountRecord.shape
     ) { try await AccountsCommand(context: $0).use() }
 
     nonisolated static let removeCommand = Command(
         "remove", "Remove an account here, without telling the provider.",
         examples: ["lodge accounts remove ada@contoso.com"], arguments: [Input.account],
-        formats: OutputFormat.ofSentences
+        formats: OutputFormat.ofSentences,
+        json: .object(["removed": "true", "id": "", "type": "account type", "label": "null for a damaged record"])
     ) { try await AccountsCommand(context: $0).remove() }
 
     nonisolated static let group = Command(
@@ -59,6 +62,9 @@ struct AccountsCommand: CommandHandler {
         let (store, account) = try await context.storeAndAccount(named: invocation[Input.account])
         try await store.makeCurrent(account)
         console.note("\(account.label) of type \(account.type) is now the active account.")
+        if format == .json {
+            try show(AccountRecord(account: account, isActive: true, now: store.dependencies.now()))
+        }
         return .done
     }
 
@@ -69,13 +75,23 @@ struct AccountsCommand: CommandHandler {
         if let damaged {
             try await store.remove(damaged.id)
             console.note("Removed the record \(damaged.id) (\(damaged.type)), which could not be read.")
+            try writeRemoval(damaged.id, damaged.type, label: nil)
             return .done
         }
         let account = try await context.account(store, named: invocation[Input.account])
         try await OfflineCopies.forget(account, context)
         try await store.remove(account.id)
         console.note("Removed \(account.label) (\(account.type)) here. The provider was not told: its tokens live on.")
+        try writeRemoval(account.id, account.type, label: account.label)
         return .done
+    }
+
+    private func writeRemoval(_ id: Account.ID, _ type: String, label: String?) throws {
+        guard format == .json else { return }
+        try console.write([
+            "removed": true, "id": .string(id.rawValue), "type": .string(type),
+            "label": label.map { .string($0) } ?? .null,
+        ])
     }
 
     /// Returns the active account; nil if its record is damaged: the others are shown, none of them as the active one.

@@ -18,7 +18,7 @@ import StrictJSON
     nonisolated static let renameCommand = Command(
         "rename", "Give an account a name of your own; an empty one takes it away.",
         examples: ["lodge accounts rename ada@contoso.com work"], arguments: [Input.account, Input.name],
-        formats: OutputFormat.ofSentences
+        formats: OutputFormat.ofSentences, json: AccountRecord.shape
     ) { try await AccountsTransfer(context: $0).rename() }
 
     nonisolated static let importCommand = Command(
@@ -30,7 +30,11 @@ import StrictJSON
             name becomes its person's when they sign in at the same issuer, and no other account could be meant.
             """,
         examples: ["lodge accounts import msal_cache.json", "lodge accounts import --type work < answer.json"],
-        arguments: [Input.file]
+        arguments: [Input.file],
+        json: .array(of: [
+            "result": "added, updated, unchanged or left", "place": "position in the file", "id": "of the account",
+            "type": "account type", "account": "name", "reason": "of unchanged or left",
+        ])
     ) { try await AccountsTransfer(context: $0).importFile() }
 
     nonisolated static let exportCommand = Command(
@@ -39,7 +43,7 @@ import StrictJSON
             "Whoever reads the file can act as these accounts. It is made with mode 0600 and replaces no other.",
         examples: ["lodge accounts export --reveal-secrets --output-file accounts.json"],
         arguments: [Input.exportedAccount],
-        options: [Input.revealSecrets, Input.outputFile], formats: OutputFormat.ofSentences
+        options: [Input.revealSecrets, Input.outputFile], formats: OutputFormat.ofText
     ) { try await AccountsTransfer(context: $0).export() }
 
     let context: CommandContext
@@ -52,6 +56,10 @@ import StrictJSON
             console.note(
                 name.isEmpty
                     ? "The account is \(renamed.label) again." : "\(account.label) is now called \(renamed.label).")
+            if format == .json {
+                let isActive = try await store.activeAccount()?.id == renamed.id
+                try show(AccountRecord(account: renamed, isActive: isActive, now: store.dependencies.now()))
+            }
         } catch let error as AccountStoreError where error.kind == .settings {
             throw CommandError(.usage, error.what, reason: error.reason, hint: error.hint)
         }
@@ -136,7 +144,7 @@ struct ImportRecord: OutputRecord {
     let item: ImportReport.Item
 
     static let columns = [
-        TableColumn("RESULT"), TableColumn("ACCOUNT", cutLast: true), TableColumn("TYPE"), TableColumn("WHY"),
+        TableColumn("RESULT"), TableColumn("ACCOUNT", .keep), TableColumn("TYPE"), TableColumn("WHY", .wrap),
         TableColumn("PLACE"),
     ]
 

@@ -11,8 +11,8 @@ struct AccountRecord: OutputRecord {
     let now: Date
 
     static let listColumns = [
-        TableColumn(""), TableColumn("ACCOUNT", cutLast: true), TableColumn("NAME"), TableColumn("TYPE"),
-        TableColumn("STATE"),
+        TableColumn(""), TableColumn("ACCOUNT", .keep), TableColumn("NAME"), TableColumn("TYPE"),
+        TableColumn("STATE", .keep),
     ]
 
     var cells: [String] { [isActive ? "*" : "", account.label, account.displayName ?? "", account.type, state] }
@@ -49,6 +49,13 @@ struct AccountRecord: OutputRecord {
         detail.add("Id", account.id.rawValue)
         return detail
     }
+
+    static let shape = JSONShape.object([
+        "id": "", "type": "account type", "active": "Boolean", "label": "name for --account, or null",
+        "userName": "", "displayName": "", "issuer": "", "subject": "", "scopes": "array",
+        "expires": "of the access token, RFC 3339 or null", "refreshable": "Boolean",
+        "signInNeeded": "reason, or null",
+    ])
 
     var json: JSONValue {
         var object: JSONObject = [

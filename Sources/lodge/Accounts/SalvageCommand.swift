@@ -16,7 +16,12 @@ struct SalvageCommand: CommandHandler {
             damaged file is kept under another name: end other programs that use the store before, and start them again after. The exit \
             status is 1 when an account was lost.
             """, examples: ["lodge accounts salvage", "lodge accounts salvage --replace"], options: [Input.replace],
-        formats: OutputFormat.ofSentences
+        formats: OutputFormat.ofSentences,
+        json: .object(
+            [
+                "file": "of the copy", "records": "number", "lost": "number",
+                "opening": "number that the key opens", "damaged": "file, with --replace",
+            ], note: "Of a sound store, {}")
     ) { try await SalvageCommand(context: $0).run() }
 
     let context: CommandContext
@@ -31,6 +36,7 @@ struct SalvageCommand: CommandHandler {
         }
         if let errors = try? await storage.errors(), errors.isEmpty {
             console.note("The store is whole: there is nothing to salvage. \(storage.location)")
+            if format == .json { try console.write([:]) }
             return .done
         }
         let report = try await AccountStore.salvage(storage, locations: try context.keyLocations())

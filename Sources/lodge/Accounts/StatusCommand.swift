@@ -8,14 +8,21 @@ import StrictJSON
     nonisolated static let command = Command(
         "status", "Show the state of each account, and where all is kept.",
         discussion: "The exit status is 4 when an account needs a sign-in.", examples: ["lodge status"],
+        json: .object(
+            [
+                "accounts": "array as in accounts list, with state and token, which is masked", "store": "path",
+                "key": "path or name", "keyCustody": "location of the key", "keyLeftIn": "array of earlier locations",
+                "deviceMode": "private or shared", "damaged": "array of id and type",
+                "offline": "array as in sync, without its counts",
+            ], note: "csv and tsv have only the accounts"),
         needsNoSettings: true
     ) { try await StatusCommand(context: $0).run() }
 
     let context: CommandContext
 
     private static let columns = [
-        TableColumn("ACCOUNT", cutLast: true), TableColumn("TYPE"), TableColumn("STATE"), TableColumn("TOKEN"),
-        TableColumn("EXPIRY"), TableColumn("REFRESHABLE"), TableColumn("SCOPE"),
+        TableColumn("ACCOUNT", .keep), TableColumn("TYPE"), TableColumn("STATE", .keep),
+        TableColumn("TOKEN"), TableColumn("EXPIRY", .keep), TableColumn("REFRESHABLE"), TableColumn("SCOPE"),
     ]
 
     func run() async throws -> ExitStatus {

@@ -14,7 +14,7 @@ import OAuth2AccountStore
             The line on top is what is searched for, the line at the bottom names the keys, and ? shows the others. Without an account it offers \
             to sign in. Where lodge sync was done, the copy on this machine answers first, and alone with --offline.
             """, examples: ["lodge browse", "lodge browse ada lo", "lodge browse --offline"], arguments: [Input.text],
-        options: [Input.offline], formats: OutputFormat.ofSentences, timeoutUse: .request
+        options: [Input.offline], formats: OutputFormat.ofText, timeoutUse: .request
     ) { try await BrowseCommand(context: $0).run() }
 
     let context: CommandContext

@@ -45,12 +45,13 @@ struct Command: Sendable {
     init(
         _ name: String, aliases: [String] = [], _ summary: String, discussion: String = "", examples: [String] = [],
         arguments: [any DeclaredArgument] = [], options: [any DeclaredOption] = [],
-        formats: [OutputFormat] = OutputFormat.ofThings, timeoutUse: TimeoutUse = .command,
+        formats: [OutputFormat] = OutputFormat.ofThings, json: JSONShape? = nil, timeoutUse: TimeoutUse = .command,
         needsNoSettings: Bool = false, run: @escaping Run
     ) {
         spec = CommandSpec(
             name, aliases: aliases, summary, discussion: discussion, examples: examples,
-            arguments: arguments.map { $0.spec }, options: options.map { $0.spec }, formats: formats)
+            arguments: arguments.map { $0.spec }, options: options.map { $0.spec }, formats: formats,
+            json: json)
         self.timeoutUse = timeoutUse
         self.needsNoSettings = needsNoSettings
         self.run = run
@@ -100,11 +101,17 @@ struct Command: Sendable {
                 .usage, "--csv-raw changes CSV only", reason: "the format is \(format.rawValue)",
                 hint: "add --output csv")
         }
-        guard !spec.formats.contains(format), isTyped || spec.formats != OutputFormat.ofSentences else { return }
+        guard !spec.formats.contains(format), isTyped || spec.formats.contains(.csv) else { return }
         let name = invocation.path.joined(separator: " ")
+        if spec.formats == OutputFormat.ofText {
+            throw CommandError(
+                .usage, "\(name) has no format \(format.rawValue)", reason: "it prints only text",
+                hint: "lodge help formats")
+        }
         if format == .vCard {
             throw CommandError(
-                .usage, "vCards are for people", reason: "\(name) shows none", hint: "lodge search ada --output vcard")
+                .usage, "\(name) has no format vcard", reason: "vCards are for users",
+                hint: "lodge search ada --output vcard")
         }
         throw CommandError(
             .usage, "\(name) has no format \(format.rawValue)",

@@ -79,18 +79,16 @@ final class OpenStores: Sendable {
     func dependencies() -> Dependencies {
         let caFile = invocation[GlobalOptions.caFile]
         let deadline = deadline
-        let console = console
-        let isDebug = console.options.verbosity >= .debug
+        let report = ActivityReport(console)
         @Sendable func transport(_ typeFile: String?, _ certificate: ClientCertificate?) -> any HTTPTransport {
             let curl = CurlTransport(
                 userAgent: Program.userAgent, caFile: typeFile ?? caFile, clientCertificate: certificate)
-            guard deadline != nil || isDebug else { return curl }
-            return DeadlineTransport(inner: curl, deadline: deadline) { line in
-                if isDebug { await console.debug(line) }
-            }
+            let limited = deadline.map { DeadlineTransport(inner: curl, deadline: $0) as any HTTPTransport } ?? curl
+            return report.isSilent ? limited : ReportedTransport(inner: limited, report: report)
         }
         var dependencies = Dependencies(environment: world.environment) { transport($0, nil) }
         dependencies.certifiedTransport = { transport($0, $1) }
+        dependencies.report = { await report.write($0) }
         if let open = world.openBrowser { dependencies.openBrowser = open }
         if let sleep = world.sleep { dependencies.sleep = sleep }
         if command.timeoutUse == .command, let timeout = invocation[GlobalOptions.timeout] {
@@ -164,6 +162,15 @@ final class OpenStores: Sendable {
 
     /// Returns the account of the command line, the current account of its type, or the active account.
     func account(_ store: AccountStore, named name: String? = nil) async throws -> Account {
+        let account = try await chosenAccount(store, named: name)
+        reportSelection(account)
+        return account
+    }
+
+    /// Prints the account with `--verbose`.
+    func reportSelection(_ account: Account) { console.verbose("Account: \(account.label) (\(account.type))") }
+
+    private func chosenAccount(_ store: AccountStore, named name: String?) async throws -> Account {
         if let name = name ?? invocation[GlobalOptions.account] { return try await find(name, store) }
         if let type = invocation[GlobalOptions.type] { return try await account(store, ofType: type) }
         if let account = try await store.activeAccount() { return account }
@@ -263,47 +270,26 @@ extension HTTPRequest {
     }
 }
 
-/// A transport that limits requests to the deadline of the command and logs them.
+/// A transport that limits requests to the deadline of the command.
 struct DeadlineTransport: HTTPTransport {
     let inner: any HTTPTransport
-    let deadline: ContinuousClock.Instant?
-    let say: @Sendable (String) async -> Void
+    let deadline: ContinuousClock.Instant
 
     /// The error of a delay or a request that would end after the deadline.
     static let tooLate = HTTPTransportError(.timedOut, host: "", reason: "the time of --timeout is over")
 
-    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await observed(request) { request in
-            let response = try await inner.send(request)
-            return (response, "\(response)")
-        }
-    }
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse { try await inner.send(limited(request)) }
 
     /// Streams through, so that memory does not grow.
     func stream(_ request: HTTPRequest, progress: HTTPProgress.Handler?) async throws -> HTTPStreamedResponse {
-        try await observed(request) { request in
-            let response = try await inner.stream(request, progress: progress)
-            return (response, "\(response)")
-        }
+        try await inner.stream(limited(request), progress: progress)
     }
 
-    private func observed<Answer: Sendable>(
-        _ request: HTTPRequest, _ send: (HTTPRequest) async throws -> (Answer, String)
-    ) async throws -> Answer {
+    private func limited(_ request: HTTPRequest) throws -> HTTPRequest {
         var request = request
-        if let deadline {
-            let left = deadline - ContinuousClock.now
-            guard left > .zero else { throw Self.tooLate }
-            request.limitTime(to: left)
-        }
-        await say("> \(request)")
-        do {
-            let (answer, words) = try await send(request)
-            await say("< \(words)")
-            return answer
-        } catch {
-            await say("< \(error)")
-            throw error
-        }
+        let left = deadline - ContinuousClock.now
+        guard left > .zero else { throw Self.tooLate }
+        request.limitTime(to: left)
+        return request
     }
 }

@@ -34,6 +34,27 @@ import Platform
         self.init(file: file, path)
     }
 
+    /// Returns the number of lines of a file that satisfy a condition.
+    static func count(_ path: String, where isCounted: (String) -> Bool) throws -> Int {
+        let reader = try LineReader(path: path)
+        var count = 0
+        while true {
+            if let end = reader.bytes[reader.start...].firstIndex(where: endsLine) {
+                if isCounted(String(decoding: reader.bytes[reader.start..<end], as: UTF8.self)) { count += 1 }
+                reader.start = end + 1
+            } else {
+                reader.bytes.removeFirst(reader.start)
+                reader.start = 0
+                var chunk = [UInt8](repeating: 0, count: 64 * 1024)
+                let read = try FileDescriptor.read(reader.file, into: &chunk, waiting: 0) ?? 0
+                guard read > 0, reader.bytes.count <= maximumLine else { break }
+                reader.bytes += chunk[..<read]
+            }
+        }
+        let isLast = !reader.bytes.isEmpty && isCounted(String(decoding: reader.bytes, as: UTF8.self))
+        return count + (isLast ? 1 : 0)
+    }
+
     deinit { if file > 0 { close(file) } }
 
     /// The next line without its end; nil after the last. Waiting for input holds up no thread.

@@ -13,7 +13,7 @@ import OAuth2AccountStore
         discussion: """
             Starts a provider on loopback, signs in, searches, lets the token expire, opens the store anew and signs out. Everything \
             it makes is removed again.
-            """, examples: ["lodge demo"], formats: OutputFormat.ofSentences
+            """, examples: ["lodge demo"], formats: OutputFormat.ofText
     ) { try await DemoCommand(context: $0).run() }
 
     let context: CommandContext

@@ -50,7 +50,12 @@ import StrictJSON
             Input.port, Input.users, Input.portFile, Input.tls, Input.authorityFile, Input.clients, Input.redirectURIs,
             Input.approve,
             Input.tokenLifetime, Input.injectedError, Input.quota, Input.log,
-        ], formats: OutputFormat.ofSentences
+        ], formats: OutputFormat.ofSentences,
+        json: .object([
+            "issuer": "URL", "authority": "URL", "tenant": "", "graph": "URL", "scim": "URL",
+            "user": "the first user", "clients": "array of id, secret and redirectUris",
+            "caFile": "path, with --tls", "settings": "for lodge",
+        ])
     ) { try await ServeCommand(context: $0).run() }
 
     let context: CommandContext

@@ -13,12 +13,13 @@ import StrictJSON
     }
 
     nonisolated static let listCommand = Command(
-        "list", "List every value with where it came from.", examples: ["lodge config list"]
+        "list", "List every value with where it came from.", examples: ["lodge config list"],
+        json: ConfigValue.shape.list
     ) { try await ConfigCommand(context: $0).list() }
 
     nonisolated static let getCommand = Command(
         "get", "Print one value.", examples: ["lodge config get key-custody"], arguments: [Input.name],
-        formats: OutputFormat.ofSentences
+        formats: OutputFormat.ofSentences, json: ConfigValue.shape
     ) { try await ConfigCommand(context: $0).get() }
 
     nonisolated static let setCommand = Command(
@@ -28,12 +29,12 @@ import StrictJSON
             secret-service (the desktop's keyring), keychain (macOS), passphrase (asked for in the terminal, or in the file of \
             LODGE_PASSPHRASE_FILE), or fd:N (handed over in file descriptor N each time; LODGE_KEY_CUSTODY=fd:N).
             """, examples: ["lodge config set key-custody secret-service"],
-        arguments: [Input.changeableName, Input.value], formats: OutputFormat.ofSentences
+        arguments: [Input.changeableName, Input.value], formats: OutputFormat.ofSentences, json: ConfigValue.shape
     ) { try await ConfigCommand(context: $0).set() }
 
     nonisolated static let pathCommand = Command(
         "path", "Print the path of the settings file.", examples: ["lodge config path"],
-        formats: OutputFormat.ofSentences
+        formats: OutputFormat.ofSentences, json: .object(["path": ""])
     ) { try ConfigCommand(context: $0).path() }
 
     nonisolated static let group = Command(
@@ -65,7 +66,8 @@ import StrictJSON
     }
 
     func path() throws -> ExitStatus {
-        try console.writeLine(context.neededSettingsFile().path.visible)
+        let path = try context.neededSettingsFile().path
+        if format == .json { try console.write(["path": .string(path)]) } else { try console.writeLine(path.visible) }
         return .done
     }
 
@@ -80,6 +82,7 @@ import StrictJSON
         console.note(
             move.isMoved
                 ? "The key of the accounts is now here: \(move.location)." : "It is there already: \(move.location).")
+        if format == .json { try console.write(try await custody().json) }
         return .done
     }
 
@@ -148,7 +151,11 @@ struct ConfigValue: OutputRecord {
     let value: String
     let from: String
 
-    static let columns = [TableColumn("NAME", cutLast: true), TableColumn("VALUE", cutLast: true), TableColumn("FROM")]
+    static let columns = [TableColumn("NAME", .keep), TableColumn("VALUE", .keep), TableColumn("FROM")]
+
+    static let shape = JSONShape.object([
+        "name": "", "value": "", "from": "option, variable, settings, store or default",
+    ])
 
     var cells: [String] { [name, value, from] }
     var json: JSONValue { ["name": .string(name), "value": .string(value), "from": .string(from)] }

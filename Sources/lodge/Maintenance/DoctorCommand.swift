@@ -14,7 +14,11 @@ struct DoctorCommand: CommandHandler {
         discussion: """
             Settings, proxy, store, key, locks, sign-ins, the redirect's port, network, discovery and clock are looked at; where the \
             settings are missing or wrong, the rest. Nothing is changed and nothing secret is sent. The exit status is 0 when only warnings are found, else that of the worst finding.
-            """, examples: ["lodge doctor", "lodge doctor --output json"], options: [Input.offline]
+            """, examples: ["lodge doctor", "lodge doctor --output json"], options: [Input.offline],
+        json: .array(of: [
+            "check": "name", "state": "ok, warning or problem", "found": "", "of": "object of the check",
+            "remedy": "", "status": "exit status of a problem",
+        ])
     ) { try await DoctorCommand(context: $0).run() }
 
     let context: CommandContext
@@ -23,7 +27,13 @@ struct DoctorCommand: CommandHandler {
         let diagnosis = try await diagnose()
         let remedyText = invocation.remedyText
         let records = diagnosis.findings.map { DiagnosisRecord(finding: $0, remedyText: remedyText) }
-        try list(records, DiagnosisRecord.columns)
+        if format == .table, console.terminal.outputIsTerminal {
+            for record in records {
+                for line in record.paragraph(width: console.terminal.columns) { try console.writeLine(line) }
+            }
+        } else {
+            try list(records, DiagnosisRecord.columns)
+        }
         let statuses = diagnosis.problems.map { DiagnosisRecord(finding: $0).status }
         let warnings = diagnosis.findings.count { $0.state == .warning }
         console.note(Self.summary(problems: statuses.count, warnings: warnings))
@@ -68,7 +78,8 @@ struct DiagnosisRecord: OutputRecord {
     var remedyText = RemedyText()
 
     static let columns = [
-        TableColumn("CHECK"), TableColumn("STATE"), TableColumn("OF"), TableColumn("FOUND"), TableColumn("REMEDY"),
+        TableColumn("CHECK"), TableColumn("STATE"), TableColumn("OF"), TableColumn("FOUND", .wrap),
+        TableColumn("REMEDY", .wrap),
     ]
 
     /// The status of a command that has this problem.
@@ -78,6 +89,22 @@ struct DiagnosisRecord: OutputRecord {
         guard finding.state != .ok else { return nil }
         return (finding.remedy ?? finding.failure.flatMap { CommandError(reporting: $0).hint })
             .map { remedyText.hint($0).description }
+    }
+
+    /// The state, the check with its result, and below it the remedy, without a cut.
+    func paragraph(width: Int) -> [String] {
+        let indent = 9
+        let subject = finding.subject.map { " (\($0))" } ?? ""
+        var lines = TerminalText.wrapped(
+            TerminalText.cell("\(finding.check.rawValue)\(subject): \(finding.detail)"), to: max(8, width - indent),
+            limit: .max)
+        if let remedy {
+            lines += TerminalText.wrapped(
+                TerminalText.cell("remedy: \(remedy)"), to: max(8, width - indent), limit: .max)
+        }
+        return lines.enumerated().map { index, line in
+            TerminalText.padded(index == 0 ? finding.state.rawValue : "", to: indent) + line
+        }
     }
 
     var cells: [String] {

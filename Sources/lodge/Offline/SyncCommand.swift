@@ -23,7 +23,13 @@ import StrictJSON
             only you can read, in the store's folder, in clear text: an index cannot be searched otherwise. It goes with sign-out and with \
             --forget, overwritten. A directory that returns more than --limit users, or users of more than 4 KB each, ends it with an error.
             """, examples: ["lodge sync", "lodge sync --properties displayName,givenName,surname,mail"],
-        options: [Input.properties, Input.limit, Input.forget, Input.all], formats: OutputFormat.ofSentences
+        options: [Input.properties, Input.limit, Input.forget, Input.all], formats: OutputFormat.ofSentences,
+        json: .object(
+            [
+                "account": "name, or null", "id": "of the account", "people": "number of users in the copy",
+                "properties": "array", "completed": "RFC 3339, or null", "isListing": "Boolean", "bytes": "size",
+                "place": "path", "changed": "number", "removed": "number", "pages": "number", "restarts": "number",
+            ], note: "With --forget, only forgotten: the number of removed copies")
     ) { try await SyncCommand(context: $0).run() }
 
     let context: CommandContext

@@ -44,7 +44,7 @@ import StrictJSON
             Input.provider, Input.set, Input.issuer, Input.directory, Input.directoryBase, Input.clientID,
             Input.clientSecretFile, Input.clientSecretEnv,
             Input.scope, Input.redirectURI, Input.register, Input.registrationTokenFile, Input.registerWith,
-        ], formats: OutputFormat.ofSentences
+        ], formats: OutputFormat.ofSentences, json: ProviderRecord.shape
     ) { try await ProviderAddition(context: $0).run() }
 
     let context: CommandContext

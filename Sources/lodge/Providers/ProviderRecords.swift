@@ -10,8 +10,20 @@ struct ProviderRecord: OutputRecord {
     let isDefault: Bool
 
     static let listColumns = [
-        TableColumn("NAME", cutLast: true), TableColumn("PROVIDER"), TableColumn("FROM"), TableColumn("TO FILL IN"),
+        TableColumn("NAME", .keep), TableColumn("PROVIDER"), TableColumn("FROM"),
+        TableColumn("TO FILL IN", .wrap),
     ]
+
+    static let shape = JSONShape.object([
+        "name": "", "provider": "issuer or authority", "from": "settings", "default": "Boolean",
+        "preset": "or null", "clientId": "", "hasClientSecret": "Boolean", "redirectUri": "", "scopes": "array",
+        "endpoints": "object", "toFillIn": "array of keys",
+    ])
+
+    /// The shape of types and of presets, which have some members only.
+    static let shapeWithPresets = shape.adding([
+        "title": "of a preset", "notes": "array, of a preset", "documentation": "array, of a preset",
+    ])
 
     var address: String {
         switch type.provider {
@@ -118,7 +130,7 @@ struct FindingRecord: OutputRecord {
     let finding: ProviderReport.Finding
 
     static let listColumns = [
-        TableColumn("WHAT", cutLast: true), TableColumn("STATE", cutLast: true), TableColumn("DETAIL"),
+        TableColumn("WHAT", .keep), TableColumn("STATE", .keep), TableColumn("DETAIL", .wrap),
     ]
 
     var cells: [String] { [finding.subject, finding.state.rawValue, finding.detail] }

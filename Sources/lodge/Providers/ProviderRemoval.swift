@@ -12,7 +12,8 @@ import StrictJSON
         "remove", "Remove an account type from the settings file.",
         discussion: "A client that was registered with --register is deleted at the provider (RFC 7592).",
         examples: ["lodge providers remove company"], arguments: [Input.name], options: [Input.local],
-        formats: OutputFormat.ofSentences
+        formats: OutputFormat.ofSentences,
+        json: .object(["removed": "true", "name": "", "file": "path of the settings"])
     ) { try await ProviderRemoval(context: $0).run() }
 
     let context: CommandContext
@@ -56,6 +57,9 @@ import StrictJSON
             return SettingsEdit.isEmpty(bytes) ? .removed : .text(bytes, holdsSecret: false)
         }
         console.note("Removed \(name) from \(path).")
+        if format == .json {
+            try console.write(["removed": true, "name": .string(name), "file": .string(path)])
+        }
         return .done
     }
 

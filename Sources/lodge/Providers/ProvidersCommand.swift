@@ -14,19 +14,22 @@ import StrictJSON
     }
 
     nonisolated static let listCommand = Command(
-        "list", "List the account types of the settings, and the presets.", examples: ["lodge providers"]
+        "list", "List the account types of the settings, and the presets.", examples: ["lodge providers"],
+        json: ProviderRecord.shapeWithPresets.list
     ) { try ProvidersCommand(context: $0).list() }
 
     nonisolated static let showCommand = Command(
         "show", "Show one account type or preset, and what must be filled in.",
-        examples: ["lodge providers show github"], arguments: [Input.name]
+        examples: ["lodge providers show github"], arguments: [Input.name],
+        json: ProviderRecord.shapeWithPresets
     ) { try ProvidersCommand(context: $0).show() }
 
     nonisolated static let checkCommand = Command(
         "check", "Ask a provider what it can do.",
         discussion: "The exit status is 1 when something is missing or wrong.",
         examples: ["lodge providers check google", "lodge providers check --issuer https://id.example"],
-        arguments: [Input.type], options: [Input.issuer, Input.set]
+        arguments: [Input.type], options: [Input.issuer, Input.set],
+        json: .array(of: ["what": "capability or endpoint", "state": "ok, not offered or problem", "detail": ""])
     ) { try await ProvidersCommand(context: $0).check() }
 
     nonisolated static let group = Command(

@@ -7,7 +7,7 @@ import OAuth2AccountStore
 @MainActor struct RequestCommand: CommandHandler {
     enum Input {
         static let method = Argument.required("METHOD", "GET, POST, PUT, PATCH, DELETE, HEAD or another")
-        static let url = Argument.required("URL", "https address, or a path below the account type's API")
+        static let url = Argument.required("URL", "https URL, or a path below the type's API")
         static let header = Option.texts(
             "header", "NAME: VALUE", "header field to send", environment: .named("LODGE_REQUEST_HEADER"))
         static let data = Option.text(
@@ -27,6 +27,13 @@ import OAuth2AccountStore
         static let include = Option.flag(
             "include", short: "i", "show the status and the header fields before the content",
             environment: .named("LODGE_REQUEST_INCLUDE"))
+        static let paginate = Option.flag(
+            "paginate", "with GET: also write all next pages",
+            environment: .none)
+        static let retry = Option.integer(
+            "retry", "N", "at most N retries if the service is busy (0)",
+            in: 0...10,
+            environment: .none)
         static let noAccount = Option.flag(
             "no-account", "send it without a token", environment: .named("LODGE_REQUEST_NO_ACCOUNT"))
         static let scope = Option.texts(
@@ -36,22 +43,22 @@ import OAuth2AccountStore
     nonisolated static let command = Command(
         "request", "Send a signed request to any API, and show the answer.",
         discussion: """
-            The address is an https address of a host that the account type names (graphAPI, resourceHosts), or a path below its API, such \
-            as /me. Without --account and --type, the account type whose resources include the address is used. The token is renewed when it must be, and once more when the API refuses it. Content is one of --data, --json, --form \
-            and --part; @FILE is the content of a file, @- that of standard input. With GET and HEAD the form joins the query. Redirects are \
-            followed; the token stays with the origin. The exit status is 0 for 2xx, 4 for 401, 5 for 403, 3 for 404, 6 for 429, 502, 503 \
-            and 504, 1 for other refusals; what the API says of them is shown. --output names a file here, and LODGE_OUTPUT=json makes \
-            errors objects.
+            URL is an https URL of a host that the account type names (graphAPI, resourceHosts), or a path below its API, such as /me. \
+            Without --account and --type, lodge uses the account type whose resources include the URL. Content is one of --data, --json, \
+            --form and --part; @FILE is a file, @- standard input. With GET and HEAD, --form extends the query. --retry obeys Retry-After. \
+            The token never goes to another origin. The exit status is 0 for 2xx, 4 for 401, 5 for 403, 3 for 404, 6 for 429, 502, 503 and \
+            504, 1 for other errors. LODGE_OUTPUT=json writes errors as objects.
             """,
         examples: [
             "lodge request GET /me", "lodge request POST /users --json @person.json",
             "lodge request PUT https://api.example/photo --data @ada.jpg",
             "lodge request POST https://api.example/files --part file=@ada.pdf",
+            "lodge request GET '/groups?$top=999' --paginate --retry 3",
         ], arguments: [Input.method, Input.url],
         options: [
-            Input.header, Input.data, Input.json, Input.form, Input.part, Input.output, Input.include, Input.noAccount,
-            Input.scope,
-        ], formats: OutputFormat.ofSentences
+            Input.header, Input.data, Input.json, Input.form, Input.part, Input.output, Input.include, Input.paginate,
+            Input.retry, Input.noAccount, Input.scope,
+        ], formats: OutputFormat.ofText
     ) { try await RequestCommand(context: $0).run() }
 
     let context: CommandContext
@@ -102,36 +109,57 @@ import OAuth2AccountStore
         request.redirects = .follow(limit: Self.maximumRedirects)
         if let timeout = invocation[GlobalOptions.timeout] { request.timeout = timeout }
 
+        try checkPages(method, file)
         let line = TransferProgress(console, isForFile: file != nil)
         defer { line.clear() }
         let updates = HTTPProgressUpdates()
         let drawing = Task { for await progress in updates { line.show(progress) } }
         defer { drawing.cancel() }
         let shown = ResponseOutput(console: console, line: line, includesHead: invocation[Input.include])
+        let retries = RequestRetries(
+            limit: invocation[Input.retry] ?? 0, sleep: context.dependencies().sleep, report: ActivityReport(console))
         func send() async throws -> (response: HTTPStreamedResponse, download: HTTPDownload?) {
-            guard let file else { return (try await transport.stream(request, progress: updates.report), nil) }
-            let download = try await transport.download(request, to: URL(filePath: file), progress: updates.report)
-            return (HTTPStreamedResponse(download.response), download)
+            try await retries.run(request) { request in
+                guard let file else { return (try await transport.stream(request, progress: updates.report), nil) }
+                let download = try await transport.download(request, to: URL(filePath: file), progress: updates.report)
+                return (HTTPStreamedResponse(download.response), download)
+            } response: {
+                HTTPResponse(status: $0.response.status, fields: $0.response.fields)
+            }
         }
         var response: HTTPStreamedResponse
+        var pages = invocation[Input.paginate] ? RequestPages(first: url) : nil
         do {
-            var download: HTTPDownload?
-            (response, download) = try await send()
-            if let store = openStore, let current = account,
-                try await ScopeRequest(context: context, store: store).grants(response, from: url, to: current)
-            {
-                // Once: a second rejection is for the user.
-                account = try await store.account(current.id)
+            repeat {
+                var download: HTTPDownload?
                 (response, download) = try await send()
-            }
-            if let file, let download {
-                line.end()
-                try shown.writeHead(response)
-                if download.file != nil { shown.note(download, at: file) } else { try await shown.write(response) }
-            } else {
-                try shown.writeHead(response)
-                try await shown.write(response)
-            }
+                if let store = openStore, let current = account,
+                    try await ScopeRequest(context: context, store: store).grants(
+                        response, from: request.url, to: current)
+                {
+                    // Once: a second rejection is for the user.
+                    account = try await store.account(current.id)
+                    (response, download) = try await send()
+                }
+                if let file, let download {
+                    line.end()
+                    try shown.writeHead(response)
+                    if download.file != nil { shown.note(download, at: file) } else { try await shown.write(response) }
+                } else {
+                    try shown.writeHead(response)
+                    if response.status == 200, pages != nil {
+                        let page = try await response.whole(limit: RequestPages.maximumSize)
+                        try await shown.write(HTTPStreamedResponse(page))
+                        // Each page is a JSON text of its own.
+                        if !console.terminal.outputIsTerminal, page.body.last != 0x0A { try console.writeLine() }
+                        guard let next = try pages?.next(after: page) else { return .done }
+                        request.url = next
+                    } else {
+                        try await shown.write(response)
+                        pages = nil
+                    }
+                }
+            } while pages != nil
         } catch let error as AccountStoreError where error.remedy == .signInAgain {
             // The type of the account can differ from the default type.
             throw CommandError(reporting: error, type: account?.type, remedyText: invocation.remedyText)
@@ -143,6 +171,19 @@ import OAuth2AccountStore
         }
         guard let failure = CommandError(answering: response, account: account) else { return .done }
         throw failure
+    }
+
+    private func checkPages(_ method: HTTPMethod, _ file: String?) throws(CommandError) {
+        guard invocation[Input.paginate] else { return }
+        guard method == .get else {
+            throw CommandError(
+                .usage, "--paginate requires GET", reason: "only a GET returns pages", hint: "leave out --paginate")
+        }
+        guard file == nil else {
+            throw CommandError(
+                .usage, "--paginate cannot be combined with --output", reason: "several pages are not one download",
+                hint: "redirect standard output to a file")
+        }
     }
 
     /// The file of `--output`. The name of a format is probably meant for another command.

@@ -55,6 +55,8 @@ extension CommandContext {
             type.resources.filter { ProtectedResource.covers($0, address) }.map { (type, $0.utf8.count) }
         }
         guard let (type, _) = matches.max(by: { $0.1 < $1.1 }) else { return try await account(store) }
-        return try await account(store, ofType: type.name)
+        let account = try await account(store, ofType: type.name)
+        reportSelection(account)
+        return account
     }
 }

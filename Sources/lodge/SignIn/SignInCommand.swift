@@ -49,7 +49,7 @@ import StrictJSON
             Input.device, Input.noBrowser, Input.qr, Input.paste, Input.clientCredentials, Input.withToken,
             Input.username, Input.scope, Input.prompt, Input.loginHint, Input.domainHint, Input.policy, Input.claims,
             Input.param, Input.yes,
-        ], formats: OutputFormat.ofSentences, timeoutUse: .signIn
+        ], formats: OutputFormat.ofSentences, json: AccountRecord.shape, timeoutUse: .signIn
     ) { try await SignInCommand(context: $0).run() }
 
     let context: CommandContext

@@ -17,7 +17,11 @@ import StrictJSON
             Tokens are revoked where the provider can do that. What happened in each part is said, and an account is removed here even if the \
             provider could not be reached.
             """, examples: ["lodge sign-out ada@contoso.com", "lodge sign-out --all"], arguments: [Input.account],
-        options: [Input.local, Input.browser, Input.all], formats: OutputFormat.ofSentences, needsNoSettings: true
+        options: [Input.local, Input.browser, Input.all], formats: OutputFormat.ofSentences,
+        json: .array(of: [
+            "account": "", "type": "account type", "removed": "true",
+            "revocation": "done, not-offered, skipped or failed", "browserSession": "the same words",
+        ]), needsNoSettings: true
     ) { try await SignOutCommand(context: $0).run() }
 
     let context: CommandContext

@@ -7,14 +7,6 @@ import OAuth2AccountStore
         static let command = Argument.words("COMMAND", "program and its arguments, after --", completion: .file)
     }
 
-    nonisolated static let headerCommand = Command(
-        "header", "Print an Authorization header with a fresh access token.",
-        discussion:
-            "Hand it to a program by a file or a pipe: what stands on a command line can be read by everybody on the machine.",
-        examples: ["lodge header | curl -H @- https://graph.microsoft.com/v1.0/me"],
-        options: [TokenOptions.refresh, TokenOptions.scope], formats: OutputFormat.ofSentences
-    ) { try await ExecCommand(context: $0).header() }
-
     nonisolated static let command = Command(
         "exec", "Run a program with a fresh access token in its environment.",
         discussion: """
@@ -22,20 +14,13 @@ import OAuth2AccountStore
             The program takes the place of this one, so its exit status is the one that is seen; 127 where there is no such program, 126 \
             where it cannot be run.
             """, examples: ["lodge exec -- python3 report.py"], arguments: [Input.command],
-        options: [TokenOptions.refresh, TokenOptions.scope], formats: OutputFormat.ofSentences
+        options: [TokenOptions.refresh, TokenOptions.scope], formats: OutputFormat.ofText
     ) { try await ExecCommand(context: $0).exec() }
 
     let context: CommandContext
 
     static let tokenVariable = "OAUTH2_ACCESS_TOKEN"
     static let expiryVariable = "OAUTH2_ACCESS_TOKEN_EXPIRY"
-
-    func header() async throws -> ExitStatus {
-        let store = try await context.store()
-        let token = try await context.freshToken(store, of: try await context.account(store))
-        try console.writeLine("Authorization: " + token.authorization)
-        return .done
-    }
 
     /// Becomes the program. Comes back only with an error.
     func exec() async throws -> ExitStatus {

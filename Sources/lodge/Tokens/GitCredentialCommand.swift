@@ -5,17 +5,17 @@ import OAuth2AccountStore
 /// `git-credential`: the protocol of git's credential helpers (gitcredentials(7), git-credential(1)).
 @MainActor struct GitCredentialCommand: CommandHandler {
     nonisolated static let getCommand = Command(
-        "get", "Answer git's question.", examples: ["lodge git-credential get"], formats: OutputFormat.ofSentences
+        "get", "Answer git's question.", examples: ["lodge git-credential get"], formats: OutputFormat.ofText
     ) { try await GitCredentialCommand(context: $0).get() }
 
     nonisolated static let storeCommand = Command(
         "store", "Do nothing: accounts are kept already.", examples: ["lodge git-credential store"],
-        formats: OutputFormat.ofSentences
+        formats: OutputFormat.ofText
     ) { try GitCredentialCommand(context: $0).store() }
 
     nonisolated static let eraseCommand = Command(
         "erase", "Renew a token that did not work.", examples: ["lodge git-credential erase"],
-        formats: OutputFormat.ofSentences
+        formats: OutputFormat.ofText
     ) { try await GitCredentialCommand(context: $0).erase() }
 
     nonisolated static let group = Command(

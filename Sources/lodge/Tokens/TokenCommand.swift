@@ -6,8 +6,9 @@ import OAuth2Protocol
 
 @MainActor struct TokenCommand: CommandHandler {
     enum Input {
-        static let expires = Option.flag("expires", "print when it expires instead (RFC 3339)")
-        static let introspect = Option.flag("introspect", "print what the provider says about it instead (JSON)")
+        static let header = Option.flag("header", "print the Authorization header field with the token")
+        static let expires = Option.flag("expires", "print the expiry instead (RFC 3339)")
+        static let introspect = Option.flag("introspect", "print the provider's introspection response instead (JSON)")
         static let scope = Option.texts("scope", "SCOPE", "what it must be good for")
         static let policy = Option.text(
             "policy", "NAME", "policy of Azure AD B2C that issues it, by its name in the settings (the account's)")
@@ -17,15 +18,23 @@ import OAuth2Protocol
     }
 
     nonisolated static let command = Command(
-        "token", "Print a fresh access token.",
+        "token", "Print a valid access token.",
+        discussion: "Pass a token by a pipe or a file: other users can read a command line.",
         examples: [
-            "curl -H \"Authorization: Bearer $(lodge token)\" https://api.example/",
+            "lodge token --header | curl -H @- https://graph.microsoft.com/v1.0/me", "lodge token --output json",
             "lodge token --exchange --audience billing --scope read",
         ],
         options: [
-            TokenOptions.refresh, Input.expires, Input.introspect, Input.scope, Input.exchange, Input.audience,
-            Input.resource, Input.policy,
-        ], formats: OutputFormat.ofSentences
+            Input.header, TokenOptions.refresh, Input.expires, Input.introspect, Input.scope, Input.exchange,
+            Input.audience, Input.resource, Input.policy,
+        ], formats: OutputFormat.ofSentences,
+        json: .object(
+            [
+                "access_token": "", "token_type": "Bearer, DPoP or N_A", "expires_at": "RFC 3339, or null",
+                "scope": "separated by spaces", "account": "", "type": "account type",
+            ],
+            note: "--expires writes expires_at, account and type only; --introspect writes the response of the provider"
+        )
     ) { try await TokenCommand(context: $0).run() }
 
     let context: CommandContext
@@ -39,6 +48,15 @@ import OAuth2Protocol
                     hint: "add --exchange, or leave --\(option.spec.name) out")
             }
         }
+        for option in [Input.expires, Input.introspect] where invocation[Input.header] && invocation[option] {
+            throw invocation.conflict(Input.header, option)
+        }
+        let output = GlobalOptions.standard.output
+        if invocation[Input.header], writesJSON, invocation.source(of: output) == .option {
+            throw CommandError(
+                .usage, "--header cannot be combined with --output json", reason: "it prints one header field",
+                hint: "leave out one of them")
+        }
         let (store, account) = try await context.storeAndAccount()
         if invocation[Input.exchange] {
             for option in [Input.introspect, TokenOptions.refresh] where invocation[option] {
@@ -48,7 +66,15 @@ import OAuth2Protocol
             let exchanged = try await store.exchange(
                 tokenOf: account.id, resources: invocation[Input.resource], audiences: invocation[Input.audience],
                 scope: try invocation.scope(Input.scope))
-            return try write(exchanged.secret, exchanged.expiry)
+            if invocation[Input.header], !["bearer", "dpop"].contains(exchanged.tokenType) {
+                throw CommandError(
+                    .failed, "cannot print a header field", reason: "the exchanged token is not an access token",
+                    hint: "leave out --header")
+            }
+            return try write(
+                IssuedToken(
+                    secret: exchanged.secret, type: exchanged.tokenType, expiry: exchanged.expiry,
+                    scope: exchanged.scope), account)
         }
         let policy = invocation[Input.policy]
         if policy != nil, invocation[Input.introspect] { throw invocation.conflict(Input.introspect, Input.policy) }
@@ -60,19 +86,53 @@ import OAuth2Protocol
             try console.write(.object(members))
             return .done
         }
-        return try write(token.secret, token.expiry)
+        return try write(
+            IssuedToken(secret: token.secret, type: token.type, expiry: token.expiry, scope: token.scope), account)
     }
 
-    /// Writes a token, or its expiry with `--expires`.
-    private func write(_ token: Secret, _ expiry: Date?) throws -> ExitStatus {
-        guard invocation[Input.expires] else {
-            try console.writeLine(token.value)
-            return .done
+    private struct IssuedToken {
+        var secret: Secret
+        /// In lower case.
+        var type: String
+        var expiry: Date?
+        var scope: Scope
+
+        /// The type in the spelling of its specification.
+        var typeName: String {
+            switch type {
+            case "bearer": "Bearer"
+            case "dpop": "DPoP"
+            case "n_a": "N_A"
+            default: type
+            }
         }
-        guard let expiry else {
-            throw CommandError(.failed, "the expiry is not known", reason: "the provider did not say it")
+    }
+
+    private var writesJSON: Bool { format == .json }
+
+    /// Writes a token, its header field, or its expiry.
+    private func write(_ token: IssuedToken, _ account: Account) throws -> ExitStatus {
+        if invocation[Input.header] {
+            try console.writeLine("Authorization: \(token.typeName) \(token.secret.value)")
+        } else if writesJSON {
+            var object = JSONObject()
+            if !invocation[Input.expires] {
+                object.append("access_token", .string(token.secret.value))
+                object.append("token_type", .string(token.typeName))
+            }
+            object.append("expires_at", token.expiry.map { .string($0.rfc3339) } ?? .null)
+            if !invocation[Input.expires] { object.append("scope", .string(token.scope.text)) }
+            object.append("account", .string(account.label))
+            object.append("type", .string(account.type))
+            try console.write(.object(object))
+        } else if invocation[Input.expires] {
+            guard let expiry = token.expiry else {
+                throw CommandError(.failed, "the expiry is not known", reason: "the provider did not send it")
+            }
+            try console.writeLine(expiry.rfc3339)
+        } else {
+            try console.writeLine(token.secret.value)
         }
-        try console.writeLine(expiry.rfc3339)
         return .done
     }
 }

@@ -2,6 +2,7 @@ import Platform
 import CommandLineKit
 import DirectorySearch
 import OAuth2AccountStore
+import StrictJSON
 
 @MainActor struct LookupCommand: CommandHandler {
     enum Input {
@@ -10,74 +11,89 @@ import OAuth2AccountStore
     }
 
     nonisolated static let command = Command(
-        "lookup", "Look many people up, one a line.",
+        "lookup", "Look up many users, one a line.",
         discussion: """
-            A line is an identifier, a user principal name or a mail address. Without FILE they are read from standard input, as they come: \
-            there may be any number of them. The answers come in the order of the names. Names that nobody has are \
-            told on standard error, and the exit status is then 3.
+            A line is an ID, a user principal name or a mail address. Without FILE, lookup reads standard input as it comes, of any length; \
+            it skips blank lines and lines that start with #. Each line has one row, in the order of the input: the line in the column input, \
+            then the fields, which are empty if there is no such user. The exit status is 3 only if no user was found.
             """,
         examples: ["lodge lookup names.txt --output csv", "cut -d, -f2 list.csv | lodge lookup --output jsonl"],
-        arguments: [Input.file], options: [Input.fields], formats: OutputFormat.allCases
+        arguments: [Input.file], options: [Input.fields], formats: OutputFormat.ofUsers,
+        json: .array(
+            of: ["input": "the line"],
+            note: "After it, the properties of Graph or those of --fields, null if there is no such user")
     ) { try await LookupCommand(context: $0).run() }
 
     let context: CommandContext
 
     func run() async throws -> ExitStatus {
         let lines = try lines()
+        let total = try total()
         guard let first = try await Names.next(of: lines) else {
             throw CommandError(
                 .usage, "there is no name to look up", reason: "expected one a line",
                 hint: "echo ada@contoso.com | \(run: "lookup")")
         }
-        let fields = try context.shownFields(format, Input.fields)
-        let select = try context.fields(Input.fields) ?? UserQuery.defaultProperties
+        let chosen = try context.fields(Input.fields)
+        let fields = chosen ?? (format == .table ? nil : UserQuery.defaultProperties)
         let directory = try await context.directory()
-        let writer = format.list(UserRecord.columns(fields, format), console)
+        let writer = format.list(LookupRecord.columns(fields, format), console)
         let line = console.terminal.outputIsTerminal ? nil : ProgressLine(console)
-        var status = ExitStatus.done
-        var (written, answered) = (0, 0)
+        var failure: ExitStatus?
+        var (found, answered) = (0, 0)
         var hint: Hint?
         var waiting: String? = first
         do {
             while let name = waiting {
-                for try await lookup in directory.lookUp(Names(first: name, lines: lines), select: select) {
+                let names = Names(first: name, lines: lines)
+                for try await lookup in directory.lookUp(names, select: chosen ?? UserQuery.defaultProperties) {
                     answered += 1
-                    line?.show(answered, of: nil, "names")
+                    line?.show(answered, of: total, "users")
+                    var user: User?
                     switch lookup.result {
-                    case .success(let user):
-                        try writer.write(UserRecord(user: user, fields: fields))
-                        written += 1
-                        if written % 20 == 0 { try writer.flush() }
+                    case .success(let value):
+                        user = value
+                        found += 1
+                    case .failure(let error) where error.kind == .notFound:
+                        // A vCard cannot show it.
+                        if format == .vCard { console.note("No user \(lookup.name).") }
                     case .failure(let error):
-                        // Every name is told, whatever became of those before; the first that failed decides the status.
-                        let failed = report(lookup.name, error, after: &hint)
-                        if status == .done || status == .notFound { status = failed }
+                        // Each error is reported; the first one decides the status.
+                        let status = report(lookup.name, error, after: &hint)
+                        failure = failure ?? status
                     }
+                    try writer.write(LookupRecord(input: lookup.name, user: user, fields: fields))
+                    if answered % 20 == 0 { try writer.flush() }
                 }
-                // Nobody waits for an answer because the next name is not there yet.
+                // Write the results before waiting for the next name.
                 try writer.flush()
                 waiting = try await Names.next(of: lines)
             }
         } catch {
-            if written > 0 { try writer.finish() }
+            if answered > 0 { try writer.finish() }
             throw error
         }
         line?.clear()
         try writer.finish()
-        return status
+        let missing = answered - found
+        if missing > 0, failure == nil {
+            console.advise(
+                found == 0
+                    ? "No user was found." : "\(missing) of \(answered) \(missing == 1 ? "has" : "have") no user.")
+        }
+        return failure ?? (found == 0 ? .notFound : .done)
     }
 
-    /// Reports why a name has no result, and returns the status for it. `--quiet` leaves out names without a user, not errors.
-    /// A hint that repeats the last one is left out.
+    /// Returns the number of names for the progress, if a file contains them and standard error is a terminal.
+    private func total() throws -> Int? {
+        guard console.terminal.errorIsTerminal, let path = invocation[Input.file],
+            StandardInput.problem(ofFile: path) == nil
+        else { return nil }
+        return try? LineReader.count(path, where: { Names.name($0) != nil })
+    }
+
+    /// Reports an error for one name, and returns its status. It omits a hint that repeats the last one.
     private func report(_ name: String, _ error: DirectoryError, after hint: inout Hint?) -> ExitStatus {
-        guard error.kind != .notFound else {
-            if !console.options.reportsJSON {
-                console.note("Nobody is found for \(name).")
-            } else if console.options.verbosity >= .normal {
-                console.report(CommandError(.notFound, "nobody is found for \(name)"))
-            }
-            return .notFound
-        }
         var failure = CommandError(reporting: error, type: invocation[GlobalOptions.type])
         failure.message = "\(name): \(failure.message)"
         let isRepeated = failure.hint == hint
@@ -90,6 +106,28 @@ import OAuth2AccountStore
     private func lines() throws -> LineReader {
         if let path = invocation[Input.file], path != "-" { return try LineReader(path: path) }
         return context.world.inputLines()
+    }
+}
+
+/// A line of the input with its user.
+private struct LookupRecord: OutputRecord {
+    let input: String
+    let user: User?
+    /// The fields of a row; `nil` for the default columns.
+    let fields: [String]?
+
+    static func columns(_ fields: [String]?, _ format: OutputFormat) -> [TableColumn] {
+        [TableColumn(format.namesMembers ? "input" : "INPUT")] + UserRecord.columns(fields, format)
+    }
+
+    private var record: UserRecord { UserRecord(user: user ?? User(), fields: fields) }
+
+    var cells: [String] { [input] + record.cells }
+    var vCard: VCard? { user.flatMap(VCard.init) }
+
+    var json: JSONValue {
+        let members = UserFields.object(of: fields ?? UserQuery.defaultProperties, in: user ?? User()).members
+        return .object(JSONObject([.init(name: "input", value: .string(input))] + members))
     }
 }
 
@@ -126,9 +164,10 @@ private struct Names: AsyncSequence, Sendable {
         return nil
     }
 
-    private static func name(_ line: String) -> String? {
+    /// Returns the name of a line; `nil` for a blank line and a comment.
+    static func name(_ line: String) -> String? {
         let start = line.unicodeScalars.drop { $0.properties.isWhitespace || $0 == "\u{FEFF}" }
         let name = start.reversed().drop { $0.properties.isWhitespace }.reversed()
-        return name.isEmpty ? nil : String(String.UnicodeScalarView(name))
+        return name.isEmpty || name.first == "#" ? nil : String(String.UnicodeScalarView(name))
     }
 }

@@ -1,6 +1,7 @@
 import CommandLineKit
 import DirectorySearch
 import OAuth2AccountStore
+import StrictJSON
 
 @MainActor struct SearchCommand: CommandHandler {
     enum Input {
@@ -28,6 +29,8 @@ import OAuth2AccountStore
         static let pageSize = Option.integer("page-size", "N", "people a request (1 to 999)", in: 1...999)
         static let offline = Option.flag("offline", "search the copy that sync keeps")
         static let explain = Option.flag("explain", "print the request and send nothing")
+        static let upnAsMail = Option.flag(
+            "upn-as-mail", "with mutt and aerc: also users without mail, by UPN")
     }
 
     nonisolated static let command = Command(
@@ -40,13 +43,18 @@ import OAuth2AccountStore
         examples: [
             "lodge search ada", "lodge search --surname O\\'Brien --output json",
             "lodge search --department Sales --fields mail,manager.displayName",
-            "lodge search --all --output jsonl", "lodge search --department Sales --count --limit 0",
+            "lodge search --department Sales --count --limit 0",
+            "lodge search --output mutt ada lo",
         ], arguments: [Input.text],
         options: [
             Input.givenName, Input.surname, Input.name, Input.mail, Input.upn, Input.department, Input.jobTitle,
             Input.office, Input.any, Input.filter, Input.search, Input.order, Input.count, Input.fields, Input.limit,
-            Input.all, Input.pageSize, Input.offline, Input.explain,
-        ], formats: OutputFormat.allCases
+            Input.all, Input.pageSize, Input.offline, Input.explain, Input.upnAsMail,
+        ], formats: OutputFormat.ofUsers + [.mutt, .aerc],
+        json: .array(
+            of: [:],
+            note: "Members are the properties of Graph, or those of --fields. --explain writes an object: method, url, "
+                + "headers (object), body, notes (array); --count --limit 0 writes a number")
     ) { try await SearchCommand(context: $0).run() }
 
     let context: CommandContext
@@ -54,9 +62,21 @@ import OAuth2AccountStore
     private static let defaultLimit = 100
 
     func run() async throws -> ExitStatus {
+        if invocation[Input.explain] {
+            try checkFormat(of: "--explain", .table, .json)
+            return try await explain(try query())
+        }
+        if printsCountOnly {
+            try checkFormat(of: "--count --limit 0", .table, .json)
+            return try await printNumber(try query())
+        }
+        if completesAddresses { return try await completeAddresses() }
+        if invocation[Input.upnAsMail] {
+            throw CommandError(
+                .usage, "--upn-as-mail requires --output mutt or aerc", reason: "the format is \(format.rawValue)",
+                hint: "lodge help search")
+        }
         let query = try query()
-        if invocation[Input.explain] { return try await explain(query) }
-        if printsCountOnly { return try await printNumber(query) }
         // Wrong queries are told before the store is opened, where the type is known by then.
         let settings = try? context.settings()
         let type = knownType(settings)
@@ -91,11 +111,45 @@ import OAuth2AccountStore
             console.note("Nobody is found. The search was: \(try await description(query, type, settings))")
             return .notFound
         }
-        if isCut { console.note("There are more. --all lists everybody, --limit N more of them.") }
+        if isCut { console.advise("There are more users: --all lists all of them, --limit N lists more.") }
         return .done
     }
 
     private var printsCountOnly: Bool { invocation[Input.count] && invocation[Input.limit] == 0 }
+
+    /// Throws if an option does not support the format.
+    private func checkFormat(of option: String, _ formats: OutputFormat...) throws(CommandError) {
+        guard !formats.contains(format) else { return }
+        throw CommandError(
+            .usage, "\(option) has no format \(format.rawValue)",
+            reason: "it has \(OptionSpec.list(formats.map(\.rawValue)))", hint: "lodge help formats")
+    }
+
+    private var completesAddresses: Bool { format == .mutt || format == .aerc }
+
+    private func completeAddresses() async throws -> ExitStatus {
+        for option in [Input.all, Input.count] where invocation[option] {
+            throw CommandError(
+                .usage, "--\(option.spec.name) has no format \(format.rawValue)",
+                reason: "mail programs show few users", hint: "lodge help search")
+        }
+        guard invocation[Input.fields] == nil else {
+            throw CommandError(
+                .usage, "--fields has no format \(format.rawValue)", reason: "the mail program expects its own columns",
+                hint: "lodge help formats")
+        }
+        var query = try query()
+        let limit = invocation[Input.limit] ?? AddressCompletion.maximumUsers
+        query.limit = format == .aerc ? min(limit, AddressCompletion.maximumUsers) : limit
+        query.pageSize = min(query.limit ?? 999, 999)
+        query.select = AddressCompletion.properties
+        let text = invocation[Input.text]
+        return try await AddressCompletion(
+            context: context, settings: try? context.settings(), query: query,
+            words: filters().count == 1 && query.search == nil ? text : [], isOffline: invocation[Input.offline],
+            usesUPN: invocation[Input.upnAsMail]
+        ).run()
+    }
 
     private func printNumber(_ query: UserQuery) async throws -> ExitStatus {
         let number = try await context.userDirectory(offline: invocation[Input.offline]).count(of: query)
@@ -155,7 +209,12 @@ import OAuth2AccountStore
     private func filters() -> [UserFilter] {
         var filters: [UserFilter] = []
         let text = invocation[Input.text]
-        if !text.isEmpty { filters.append(.givenName(startsWith: text.joined(separator: " "))) }
+        let words = text.flatMap { $0.split(whereSeparator: \.isWhitespace) }.map(String.init)
+        if completesAddresses, !words.isEmpty {
+            filters.append(.typed(words))
+        } else if !text.isEmpty {
+            filters.append(.givenName(startsWith: text.joined(separator: " ")))
+        }
         let options: [(Option<String?>, (String) -> UserFilter)] = [
             (Input.givenName, UserFilter.givenName), (Input.surname, UserFilter.surname),
             (Input.name, UserFilter.displayName), (Input.mail, UserFilter.mail),
@@ -205,7 +264,34 @@ import OAuth2AccountStore
                 reason: "the type \(type?.name ?? context.typeName(settings)) has no graphAPI and no directoryBase",
                 hint: "name another type with --type")
         }
-        try console.writeLine(explanation)
+        if format == .json {
+            try console.write(.object(RequestText(explanation).json))
+        } else {
+            try console.writeLine(explanation)
+        }
         return .done
+    }
+}
+
+/// A request as text, with notes below its fields and its body.
+struct RequestText {
+    let json: JSONObject
+
+    init(_ text: String) {
+        let blocks = text.split(separator: "\n\n").map { $0.split(separator: "\n").map(String.init) }
+        let line = (blocks.first?.first ?? "").split(separator: " ", maxSplits: 1).map(String.init)
+        var headers = JSONObject()
+        for field in (blocks.first ?? []).dropFirst() {
+            guard let colon = field.firstIndex(of: ":") else { continue }
+            headers[String(field[..<colon])] = .string(String(field[colon...].dropFirst(2)))
+        }
+        var object: JSONObject = ["method": .string(line.first ?? ""), "url": .string(line.last ?? "")]
+        object.append("headers", .object(headers))
+        var rest = blocks.dropFirst()
+        let body = rest.first.flatMap { try? JSONValue(parsing: $0.joined(separator: "\n")) }
+        if body != nil { rest = rest.dropFirst() }
+        object.append("body", body ?? .null)
+        object.append("notes", .array(rest.flatMap { $0 }.map { .string($0) }))
+        json = object
     }
 }

@@ -40,7 +40,28 @@ extension CommandContext {
             throw CommandError(
                 .usage, "--fields names no field", reason: "found \"\(text)\"", hint: "--fields displayName,mail")
         }
-        return fields
+        return try fields.map { try knownField($0, of: option) }
+    }
+
+    /// Returns a field in Graph's spelling.
+    ///
+    /// - Throws: ``CommandError`` with the nearest name if there is no such field.
+    func knownField(_ field: String, of option: Option<String?>) throws(CommandError) -> String {
+        var steps = field.split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
+        let isRelation = ["manager", "directreports", "memberof", "transitivememberof"].contains(steps[0].lowercased())
+        for index in steps.indices where index == 0 || isRelation && index == 1 {
+            guard let name = UserProperty.spelling(of: steps[index]) else {
+                // Directories of other kinds have other fields.
+                if (try? settings())?.types.contains(where: { $0.directory != .graph }) == true { return field }
+                let near = SpellingSuggestion.nearest(to: steps[index], in: UserProperty.names)
+                throw CommandError(
+                    .usage, "--\(option.spec.name) names an unknown field \(UsageError.quoted(steps[index]))",
+                    reason: "Microsoft Graph has no such property of a user",
+                    hint: near.map { "did you mean \($0)?" } ?? "lodge help formats")
+            }
+            steps[index] = name
+        }
+        return steps.joined(separator: ".")
     }
 
     /// The fields of a row: those of `--fields`, or all in formats for programs.
@@ -62,7 +83,8 @@ extension CommandContext {
     }
 
     nonisolated static let meCommand = Command(
-        "me", "Show the person who is signed in.", examples: ["lodge me"], formats: OutputFormat.allCases
+        "me", "Show the person who is signed in.", examples: ["lodge me"], formats: OutputFormat.ofUsers,
+        json: .object([:], note: "Members are the properties of Graph")
     ) { try await UserCommand(context: $0).me() }
 
     nonisolated static let showCommand = Command(
@@ -70,7 +92,11 @@ extension CommandContext {
         examples: ["lodge show ada@contoso.com", "lodge show ada@contoso.com --manager --groups --photo ada.jpg"],
         arguments: [Input.user],
         options: [Input.manager, Input.chain, Input.reports, Input.groups, Input.photo, Input.fields, Input.offline],
-        formats: OutputFormat.allCases
+        formats: OutputFormat.ofUsers,
+        json: .object(
+            ["manager": "object or null", "directReports": "array", "memberOf": "array", "photo": "object or null"],
+            note: "Before them, the properties of Graph, or those of --fields. Each of these only if it was requested; "
+                + "with --chain, manager contains the managers above it")
     ) { try await UserCommand(context: $0).show() }
 
     let context: CommandContext
@@ -100,6 +126,13 @@ extension CommandContext {
                 .usage, "--photo names a file", reason: "the person is shown on standard output, where - would be too",
                 hint: "name a file, or ./- for one of this name")
         }
+        if format == .vCard,
+            let part = parts.map(\.rawValue).sorted().first ?? (invocation[Input.chain] ? "chain" : nil)
+        {
+            throw CommandError(
+                .usage, "--\(part) has no format vcard", reason: "a vCard has only the properties of the user",
+                hint: "leave out --\(part)")
+        }
         if invocation[Input.offline] { return try await showOffline(name, select, parts) }
         do {
             let directory = try await context.directory()
@@ -107,13 +140,15 @@ extension CommandContext {
             if parts.isEmpty {
                 var user = try await directory.user(name, select: select)
                 if let managers { user.manager = managers }
-                try show(UserRecord(user: user, fields: select))
+                try show(
+                    UserDetailRecord(
+                        userDetail: UserDetail(user: user), fields: select, hasManagers: invocation[Input.chain]))
                 try await savePhoto(of: user, name, directory)
             } else {
                 var detail = try await directory.detail(of: name, select: select, parts: parts)
                 if let managers { detail.user.manager = managers }
                 noteUnseen(detail)
-                try show(UserDetailRecord(userDetail: detail, fields: select))
+                try show(UserDetailRecord(userDetail: detail, fields: select, hasManagers: invocation[Input.chain]))
                 try await savePhoto(of: detail.user, name, directory)
             }
             return .done
@@ -164,7 +199,7 @@ extension CommandContext {
 
     private func show(_ record: some UserRow) throws {
         guard format.namesMembers else { return try format.show(record, console) }
-        try list([record], UserRecord.columns(record.fields, format))
+        try list([record], UserRecord.columns(record.fields, format) + record.partColumns)
     }
 
     /// Says which parts are missing, and why: JSON cannot say it.

@@ -3,9 +3,15 @@ import TerminalBrowser
 import DirectorySearch
 import StrictJSON
 
-/// A user as a row, with the fields that the command line asks for.
+/// A user as a row, with the fields that the command line requests.
 protocol UserRow: OutputRecord {
     var fields: [String]? { get }
+    /// The columns after the fields.
+    var partColumns: [TableColumn] { get }
+}
+
+extension UserRow {
+    var partColumns: [TableColumn] { [] }
 }
 
 /// A user, as the table and the detail view show them.
@@ -15,7 +21,15 @@ struct UserRecord: UserRow {
     var fields: [String]?
 
     static let columns = [
-        TableColumn("NAME"), TableColumn("MAIL", cutLast: true), TableColumn("TITLE"), TableColumn("PHONE"),
+        TableColumn("NAME"), TableColumn("MAIL", .keep), TableColumn("TITLE"),
+        TableColumn("PHONE", .keep),
+    ]
+
+    /// The fields that are of no use without their end.
+    private static let completeFields: Set<String> = [
+        "id", "mail", "userPrincipalName", "otherMails", "proxyAddresses", "imAddresses", "businessPhones",
+        "mobilePhone",
+        "faxNumber", "manager.mail", "manager.userPrincipalName", "manager.id", "employeeId",
     ]
 
     /// The columns of these fields: names for programs, headings otherwise.
@@ -24,7 +38,7 @@ struct UserRecord: UserRow {
         return fields.map { field in
             TableColumn(
                 format.namesMembers ? field : field.uppercased(),
-                cutLast: ["id", "mail", "userPrincipalName"].contains(field))
+                completeFields.contains(field) ? .keep : .cut)
         }
     }
 
@@ -42,10 +56,12 @@ struct UserRecord: UserRow {
         return detail
     }
 
-    /// Graph's own members, without the notes of its protocol.
-    var json: JSONValue { .object(user.jsonWithoutAnnotations) }
+    /// Graph's own members without the annotations of its protocol, or exactly the requested fields.
+    var json: JSONValue { .object(fields.map { UserFields.object(of: $0, in: user) } ?? user.jsonWithoutAnnotations) }
 
-    func writeLine(to output: inout [UInt8]) { user.writeJSON(to: &output) }
+    func writeLine(to output: inout [UInt8]) {
+        if fields == nil { user.writeJSON(to: &output) } else { json.write(to: &output) }
+    }
 
     var vCard: VCard? { VCard(user) }
 }
@@ -54,10 +70,31 @@ struct UserRecord: UserRow {
 struct UserDetailRecord: UserRow {
     let userDetail: UserDetail
     var fields: [String]?
+    /// Whether the user has the chain of managers.
+    var hasManagers = false
 
     private var record: UserRecord { UserRecord(user: userDetail.user, fields: fields) }
 
-    var cells: [String] { record.cells }
+    /// The parts that were requested, each with its texts.
+    private var parts: [(name: String, texts: [String])] {
+        var parts: [(String, [String])] = []
+        func add<Value>(_ name: String, _ part: UserDetail.Part<Value>, _ texts: (Value) -> [String]) {
+            if case .notRequested = part { return }
+            parts.append((name, part.value.map(texts) ?? []))
+        }
+        if hasManagers {
+            parts.append(("managers", userDetail.user.managers.map { Self.name($0.displayName, $0.mail, $0.id) }))
+        }
+        add("manager", userDetail.manager) { [Self.name($0.displayName, $0.mail, $0.id)] }
+        add("directReports", userDetail.reports) { $0.map { Self.name($0.displayName, $0.mail, $0.id) } }
+        add("memberOf", userDetail.groups) { $0.map { Self.name($0.displayName ?? $0.kind, nil, $0.id) } }
+        add("photo", userDetail.photo) { [Self.size($0)] }
+        return parts
+    }
+
+    var partColumns: [TableColumn] { parts.map { TableColumn($0.name) } }
+
+    var cells: [String] { record.cells + parts.map { $0.texts.joined(separator: "; ") } }
     var vCard: VCard? { record.vCard }
 
     var detail: Detail {
@@ -70,10 +107,12 @@ struct UserDetailRecord: UserRow {
             })
         detail.add(
             "Photo",
-            Self.texts(userDetail.photo) { photo in
-                [photo.width.flatMap { width in photo.height.map { "\(width)x\($0)" } } ?? "yes"]
-            })
+            Self.texts(userDetail.photo) { [Self.size($0)] })
         return detail
+    }
+
+    private static func size(_ photo: ProfilePhoto) -> String {
+        photo.width.flatMap { width in photo.height.map { "\(width)x\($0)" } } ?? "yes"
     }
 
     private static func name(_ name: String?, _ mail: String?, _ id: String?) -> String {
@@ -93,7 +132,8 @@ struct UserDetailRecord: UserRow {
 
     /// The user with the parts as Graph expands them: `null` or an empty list if there is none, no member if it is not known.
     var json: JSONValue {
-        var object = userDetail.user.jsonWithoutAnnotations
+        var object = record.json.object ?? JSONObject()
+        if hasManagers { object["manager"] = userDetail.user["manager"] ?? .null }
         if let value = Self.json(userDetail.manager, none: .null, { .object($0.jsonWithoutAnnotations) }) {
             object["manager"] = value
         }

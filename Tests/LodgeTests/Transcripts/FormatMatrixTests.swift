@@ -23,10 +23,14 @@ import Testing
     nonisolated private static let sentences = [
         ["sign-in"], ["sign-out"], ["accounts", "use", "ada@contoso.example"],
         ["accounts", "rename", "ada@contoso.example", "work"], ["accounts", "remove", "x"],
-        ["accounts", "export", "--reveal-secrets"], ["token"], ["header"], ["exec", "true"], ["query", "ada"],
-        ["git-credential", "get"], ["git-credential", "store"], ["git-credential", "erase"], ["sync"],
+        ["token"], ["sync"],
         ["providers", "add", "x"], ["providers", "remove", "x"], ["config", "get", "store"], ["config", "path"],
-        ["config", "set", "key-custody", "key-file"], ["serve"], ["demo"], ["completion", "bash"],
+        ["config", "set", "key-custody", "key-file"], ["serve"],
+    ]
+    /// The commands whose output another program defines.
+    nonisolated private static let texts = [
+        ["accounts", "export", "--reveal-secrets"], ["exec", "true"], ["git-credential", "get"],
+        ["git-credential", "store"], ["git-credential", "erase"], ["demo"], ["completion", "bash"], ["browse"],
     ]
 
     @Test(arguments: things) func `things come in every format that is for things`(words: [String]) async throws {
@@ -61,7 +65,7 @@ import Testing
         if ["me", "show", "search", "lookup"].contains(words[0]) {
             #expect(cards.status == 0 && cards.output.hasPrefix("BEGIN:VCARD\r\n"), "\(cards.errors)")
         } else {
-            #expect(cards.status == 2 && cards.output.isEmpty && cards.errors.contains("vCards are for people"))
+            #expect(cards.status == 2 && cards.output.isEmpty && cards.errors.contains("vCards are for users"))
         }
     }
 
@@ -94,6 +98,17 @@ import Testing
         let name = words.prefix { $0 != "x" && !$0.hasPrefix("-") }.first ?? ""
         #expect(refused.errors.hasPrefix("lodge: \(name)"), "\(refused.errors)")
         #expect(refused.errors.contains("has no format csv: it has table or json\nhint: lodge help formats\n"))
+    }
+
+    @Test(arguments: texts) func `a command that prints text refuses every other format`(words: [String]) async throws {
+        let terminal = try await Terminal()
+        for format in OutputFormat.names where format != "table" {
+            let refused = await terminal.run(words: words + ["-o", format])
+            #expect(refused.status == 2 && refused.output.isEmpty)
+            let reason = format == "vcard" ? "it prints only text" : "it prints only text"
+            let message = refused.errors
+            #expect(message.contains("has no format \(format)") && message.contains(reason), "\(message)")
+        }
     }
 
     @Test func `a format of the environment is for those commands that have it`() async throws {

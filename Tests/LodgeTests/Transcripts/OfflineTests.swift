@@ -116,19 +116,19 @@ import Testing
         let terminal = try await signedIn()
         service.refusesSecondPage.withLock { $0 = true }
         #expect(await terminal.run("sync").status != 0)
-        for words in [["search", "ada", "--offline"], ["query", "ada", "--offline"]] {
+        for words in [["search", "ada", "--offline"], ["search", "-o", "mutt", "ada", "--offline"]] {
             let found = await terminal.run(words: words)
             #expect(found.status == 0 && found.output.contains("Ada Lovelace"))
             #expect(found.errors.contains("not complete yet; lodge sync"), "\(words) \(found.errors)")
         }
         service.isDown.withLock { $0 = true }
-        let fallback = await terminal.run("query", "ada")
+        let fallback = await terminal.run("search", "-o", "mutt", "ada")
         #expect(fallback.status == 0 && fallback.errors.contains("not complete yet"), "\(fallback.errors)")
         #expect(await terminal.run("sync", "--forget").status == 0)
         let failed = await terminal.run("sync", "--timeout", "0.5")
         #expect(failed.status == 6, "\(failed.errors)")
         #expect(try copies(terminal).isEmpty)
-        let query = await terminal.run("query", "ada")
+        let query = await terminal.run("search", "-o", "mutt", "ada")
         #expect(query.status == 6 && query.output.isEmpty, "\(query.errors)")
     }
 
@@ -180,44 +180,44 @@ import Testing
     @Test func `mutt is given a line to show and then the people with an address`() async throws {
         let terminal = try await signedIn()
         #expect(await terminal.run("sync").status == 0)
-        let found = await terminal.run("query", "--offline", "ad")
-        #expect(found.output == "1 person\nada@contoso.example\tAda Lovelace\tEngineer · Research\n")
-        let named = await terminal.run("query", "--offline", "--upn-as-mail", "--format", "mutt", "ad")
+        let found = await terminal.run("search", "-o", "mutt", "--offline", "ad")
+        #expect(found.output == "1 user\nada@contoso.example\tAda Lovelace\tEngineer · Research\n")
+        let named = await terminal.run("search", "--offline", "--upn-as-mail", "-o", "mutt", "ad")
         #expect(
             named.lines == [
-                "2 people", "ada@contoso.example\tAda Lovelace\tEngineer · Research",
+                "2 users", "ada@contoso.example\tAda Lovelace\tEngineer · Research",
                 "adam@contoso.example\tAdam x Smith\t",
             ])
-        let nobody = await terminal.run("query", "--offline", "zz")
+        let nobody = await terminal.run("search", "-o", "mutt", "--offline", "zz")
         #expect(nobody.status == 3 && nobody.lines.count == 1)
     }
 
     @Test func `aerc is given the people alone, and several words are one query`() async throws {
         let terminal = try await signedIn()
         #expect(await terminal.run("sync").status == 0)
-        let found = await terminal.run("query", "--offline", "--format", "aerc", "ada", "lo")
+        let found = await terminal.run("search", "--offline", "-o", "aerc", "ada", "lo")
         #expect(found.output == "ada@contoso.example\tAda Lovelace\n")
-        let nobody = await terminal.run("query", "--offline", "--format", "aerc", "ada", "zz")
+        let nobody = await terminal.run("search", "--offline", "-o", "aerc", "ada", "zz")
         #expect(nobody.status == 3 && nobody.output.isEmpty)
-        #expect(await terminal.run("query", " ").status == 2)
+        #expect(await terminal.run("search", "-o", "mutt", " ").status == 2)
     }
 
     @Test func `the directory is asked, and the copy where it cannot be reached`() async throws {
         let terminal = try await signedIn()
-        let online = await terminal.run("query", "ada")
+        let online = await terminal.run("search", "-o", "mutt", "ada")
         #expect(online.lines.count == 2 && online.errors.isEmpty)
         service.isDown.withLock { $0 = true }
-        #expect(await terminal.run("query", "ada").status == 6)
+        #expect(await terminal.run("search", "-o", "mutt", "ada").status == 6)
         service.isDown.withLock { $0 = false }
         #expect(await terminal.run("sync").status == 0)
         service.isDown.withLock { $0 = true }
-        let copied = await terminal.run("query", "ada")
+        let copied = await terminal.run("search", "-o", "mutt", "ada")
         #expect(copied.status == 0 && copied.output == online.output && copied.errors.contains("offline copy"))
     }
 
     @Test func `without a copy an offline question says what to type`() async throws {
         let terminal = try await signedIn()
-        let missing = await terminal.run("query", "--offline", "ada")
+        let missing = await terminal.run("search", "-o", "mutt", "--offline", "ada")
         #expect(missing.status == 1 && missing.errors.contains("hint: lodge sync\n"))
     }
 

@@ -60,8 +60,8 @@ import Testing
             (["doctor", "--offline"], 0), (["accounts"], 3), (["accounts", "show", "nobody"], 3), (["status"], 0),
             (["token"], 4), (["me"], 4), (["accounts", "use", "ada"], 3), (["sign-out"], 4),
             (["accounts", "export"], 2),
-            (["accounts", "remove", "ada"], 3), (["header"], 4), (["request", "GET", "/me"], 4),
-            (["query", "ada"], 4), (["sync"], 4), (["lookup"], 4),
+            (["accounts", "remove", "ada"], 3), (["token", "--header"], 4), (["request", "GET", "/me"], 4),
+            (["search", "ada", "-o", "mutt"], 4), (["sync"], 4), (["lookup"], 4),
         ] as [([String], Int32)] {
             let answer = await terminal.run(words: words, input: "ada")
             #expect(!FileManager.default.fileExists(atPath: terminal.store.path), "\(words)")

@@ -123,13 +123,12 @@ import Testing
         let address = try #require(URL(string: "https://op.example.com/token?\(form)"))
         let request = HTTPRequest(
             .post, address, fields: ["Authorization": "Bearer \(values[0])", "DPoP": values[2]], body: Data(form.utf8))
-        let captured = CapturedConsole()
-        let console = captured.console
+        var options = ConsoleOptions()
+        options.verbosity = .debug
+        let captured = CapturedConsole(options)
+        let report = ActivityReport(captured.console)
         for failure in [nil, HTTPTransportError(.connectionLost, host: "op.example.com", reason: "no")] {
-            let transport = DeadlineTransport(inner: Echo(failure: failure), deadline: nil) { line in
-                await console.note(line)
-            }
-            _ = try? await transport.send(request)
+            _ = try? await ReportedTransport(inner: Echo(failure: failure), report: report).send(request)
         }
         let said = captured.errorOutput.text
         #expect(said.contains("> POST https://op.example.com/token\n") && said.contains("< HTTP 200"), "\(said)")

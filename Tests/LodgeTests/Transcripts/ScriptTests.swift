@@ -5,7 +5,7 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// `header`, `exec`, `git-credential`, `completion`: what scripts and shells use.
+/// `token`, `request`, `exec`, `git-credential`, `completion`: what scripts and shells use.
 @MainActor @Suite struct ScriptTests {
     private func signedIn() async throws -> Terminal {
         let terminal = try await Terminal()
@@ -13,12 +13,18 @@ import Testing
         return terminal
     }
 
-    @Test func `header prints one line that a program can send`() async throws {
+    @Test func `token --header prints one line that a program can send`() async throws {
         let terminal = try await signedIn()
         let token = await terminal.run("token").output
-        #expect(await terminal.run("header").output == "Authorization: Bearer \(token)")
-        let renewed = await terminal.run("header", "--refresh").output
+        #expect(await terminal.run("token", "--header").output == "Authorization: Bearer \(token)")
+        let renewed = await terminal.run("token", "--header", "--refresh").output
         #expect(renewed.hasPrefix("Authorization: Bearer ") && !renewed.contains(token.dropLast()))
+    }
+
+    @Test func `request reads all pages with the token of the account`() async throws {
+        let terminal = try await signedIn()
+        let pages = await terminal.run("request", "GET", "/users?$top=200", "--paginate", "--retry", "2")
+        #expect(pages.status == 0 && pages.lines.count == 2, "\(pages.errors)")
     }
 
     @Test func `exec hands the program its words as they are and the token by its environment only`() async throws {
