@@ -13,7 +13,7 @@ enum MailProgram: String, CaseIterable, Sendable { case mutt, aerc }
         static let offline = Option.flag("offline", "answer from the offline copy")
         static let upnAsMail = Option.flag("upn-as-mail", "use the user principal name of who has no mail address")
         static let limit = Option.integer(
-            "limit", "N", "at most this many people (50)", in: 1...1000, environment: .named("LODGE_QUERY_LIMIT"))
+            "limit", "N", "at most this many people (50)", in: 1...1000)
     }
 
     nonisolated static let command = Command(
@@ -65,7 +65,8 @@ enum MailProgram: String, CaseIterable, Sendable { case mutt, aerc }
     ) async throws -> [User] {
         // Completion is for somebody who is typing: it does not wait for a busy service.
         let directory = account.directory(in: store, retry: .never)
-        let query = UserQuery(.typed(words), pageSize: min(limit, 999), limit: limit)
+        let query = UserQuery(
+            .matching(SearchText(words.joined(separator: " "))), pageSize: min(limit, 999), limit: limit)
         do {
             var users: [User] = []
             for try await user in directory.users(matching: query) { users.append(user) }
