@@ -17,5 +17,5 @@ let commandSyntax = CommandSyntax(
     root: CommandSpec(
         "lodge", "Sign in, keep the accounts, look people up.",
         examples: ["lodge demo", "lodge sign-in graph", "lodge search ada"],
-        options: [.flag("version", "show the version and stop", environment: .none)],
+        options: [.flag("version", "show the version and stop")],
         subcommands: Command.all.map(\.spec)), globalOptions: GlobalOptions.all.map { $0.spec }, reference: .lodge)

@@ -6,24 +6,31 @@ extension ProgramReference {
         version: Program.version,
         pages: [
             HelpPage(name: "options", summary: "The options that every command takes.") { $0.options },
-            HelpPage(name: "environment", summary: "What is read from the environment.") { $0.environment },
+            HelpPage(name: "environment", summary: "The environment variables.") { $0.environment },
             HelpPage(name: "formats", summary: "How an answer is written with --output.") { $0.formats },
             HelpPage(name: "settings", summary: "Where the settings are, and what is in them.") { $0.settings },
             HelpPage(name: "exit-statuses", summary: "The numbers that the program ends with.") { $0.exitStatuses },
         ], optionsNote: "Global options (--output, --account, --type, …): lodge help options",
         helpExamples: ["lodge help search", "lodge help environment"], variables: variables, files: files)
 
+    /// The variables that lodge or one of its libraries reads, besides those of the global options. A test compares them with the sources.
     private static let variables = [
-        ("LODGE_PAGER, PAGER", "program that shows a long table on a terminal; without either there is none"),
-        ("NO_COLOR", "not empty: no colour"), ("CLICOLOR_FORCE", "not empty and not 0: colour also in a pipe"),
-        ("CLICOLOR", "0: no colour"), ("TERM", "dumb: no colour"),
-        ("COLUMNS, LINES", "size of the terminal, where it is not what the terminal says"),
-        ("BROWSER", "program that opens addresses"),
-        ("LODGE_KEY_CUSTODY", "where the key of the accounts is: lodge help config set"),
-        ("LODGE_PASSPHRASE_FILE", "file with the passphrase of that key"),
+        ("LODGE_KEY_CUSTODY", "storage of the key: lodge help config set"),
+        ("LODGE_PASSPHRASE_FILE", "file with the passphrase of the key"),
+        ("LODGE_PAGER, PAGER", "program that shows long tables"),
+        ("NO_COLOR, CLICOLOR", "no color if NO_COLOR is not empty or CLICOLOR is 0"),
+        ("CLICOLOR_FORCE", "color also in a pipe, unless empty or 0"),
+        ("TERM, COLORTERM, TMUX", "type of the terminal; dumb: no color, no browse"),
+        ("COLUMNS, LINES", "size of the terminal, instead of its own"),
+        ("LC_ALL, LC_CTYPE, LANG", "character set of browse: UTF-8 or ASCII"),
+        ("BROWSER", "program that opens URLs"),
+        ("DISPLAY, WAYLAND_DISPLAY", "desktop of the browser, clipboard and keyring"),
+        ("DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR", "keyring of the desktop"),
+        ("SSH_CONNECTION", "not empty: sign-in shows a code for another device"),
+        ("HOME, PATH", "home folder, and folders of programs"),
         ("XDG_CONFIG_HOME", "folder of lodge/settings.json (~/.config)"),
         ("XDG_DATA_HOME", "folder of lodge/, the accounts (~/.local/share)"),
-        ("HTTPS_PROXY, NO_PROXY", "proxy for requests, and the hosts that need none"),
+        ("HTTPS_PROXY, ALL_PROXY, NO_PROXY", "proxy, and hosts without it; also in lower case"),
     ]
 
     private static let files = [
@@ -55,22 +62,16 @@ extension HelpText {
     fileprivate var options: [String] {
         section("Options", syntax.globalOptions.map { (name(of: $0), help(of: $0)) })
             + paragraph(
-                "They may stand anywhere on the line; -- ends the options. Each has an environment variable: --ca-file is "
-                    + "LODGE_CA_FILE. A typed option wins over the variable, the variable over the settings.")
+                "Options may stand anywhere on the line; -- ends them. Each of these options, except --help, has an environment variable: "
+                    + "LODGE_CA_FILE is --ca-file. See lodge help environment.")
     }
 
     fileprivate var environment: [String] {
-        let (named, typed) = syntax.optionsWithoutDerivedVariable
-        let words = typed.map { "--\($0.option.name)" + ($0.command.isEmpty ? "" : " of \($0.command)") }
-        let names = named.map { (syntax.variable(of: $0.option) ?? "", "--\($0.option.name) of \($0.command)") }
-        return paragraph(
-            "Each option has a variable: LODGE_ and its name, so that --page-size is LODGE_PAGE_SIZE. An option "
-                + "without a value takes 1 or 0; one that may be repeated takes a value a line. An empty variable counts as "
-                + "absent. A typed option wins over the variable, the variable over the settings.")
+        section("Variables of the global options", syntax.variables.map { ($0.name, "same as --\($0.option.name)") })
+            + section("Other variables", syntax.reference.variables.map { ($0.name, $0.meaning) })
             + paragraph(
-                "Only typed, because they show secrets, destroy much or make no sense else: \(words.joined(separator: ", "))."
-            ) + section("Names of their own", names)
-            + section("Others", syntax.reference.variables.map { ($0.name, $0.meaning) })
+                "An option overrides its variable, and a variable the settings file. A variable of an option without a value is 1 or 0. "
+                    + "An empty variable is ignored. Options of single commands have no variables.")
     }
 
     fileprivate var formats: [String] {

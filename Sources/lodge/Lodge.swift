@@ -57,7 +57,7 @@ import Dispatch
             if ended.saved > 0 { console.note("The provider's response arrived, and the new tokens are saved.") }
             // The error of the save itself names the file.
             if !isStorageError(error) { report(ended, console) }
-            return finish(error, console, invocation)
+            return finish(error, world, invocation)
         }
     }
 
@@ -136,7 +136,9 @@ import Dispatch
 
     /// Reports why a command ended early, and gives its status.
     @MainActor
-    private static func finish(_ error: any Error, _ console: Console, _ invocation: Invocation) -> ExitStatus {
+    private static func finish(_ error: any Error, _ world: CommandEnvironment, _ invocation: Invocation) -> ExitStatus
+    {
+        let console = world.console
         if let error = error as? OutputError {
             // Who reads the answer has stopped reading: that is no error.
             guard let failure = error.commandError else { return .done }
@@ -147,7 +149,7 @@ import Dispatch
         try? console.flush()
         let isRun = invocation.action == .run
         let failure = CommandError(
-            reporting: error, type: isRun ? invocation[GlobalOptions.type] : nil,
+            reporting: error, type: isRun ? invocation[GlobalOptions.type] ?? world.stores.usedType : nil,
             remedyText: isRun ? invocation.remedyText : RemedyText())
         console.report(failure)
         return failure.status

@@ -65,8 +65,7 @@ import Testing
         }
     }
 
-    @Test func `help shows a variable with a name of its own, and a page by its name`() {
-        #expect(help.text(.command(["sign-out"])).contains("[LODGE_SIGN_OUT_ALL]"))
+    @Test func `help shows a page by its name`() {
         #expect(help.text(.page("options")) == "The options.\n\nAbout options.")
         #expect(help.text(.page("bogus")).isEmpty)
     }

@@ -5,7 +5,7 @@
 let sample = CommandSyntax(
     root: CommandSpec(
         "lodge", "Keep accounts and look people up.", examples: ["lodge search ada"],
-        options: [.flag("version", "show the version and stop", environment: .none)],
+        options: [.flag("version", "show the version and stop")],
         subcommands: [
             CommandSpec(
                 "sign-in", aliases: ["login"], "Sign in to an account and keep it.",
@@ -52,7 +52,7 @@ let sample = CommandSyntax(
                 arguments: [
                     ArgumentSpec("ACCOUNT", "account to sign out", optional: true, completion: .names("account"))
                 ],
-                options: [.flag("all", "every account", environment: .named("LODGE_SIGN_OUT_ALL"))]),
+                options: [.flag("all", "every account")]),
             CommandSpec(
                 "accounts", "List and change the kept accounts.", examples: ["lodge accounts"],
                 subcommands: [
@@ -76,8 +76,7 @@ let sample = CommandSyntax(
                 arguments: [ArgumentSpec("METHOD", "method"), ArgumentSpec("URL", "address")],
                 options: [
                     .value(
-                        "output", "FILE", "where the answer goes", completion: .file,
-                        environment: .named("LODGE_REQUEST_OUTPUT")),
+                        "output", "FILE", "where the answer goes", completion: .file),
                     .value("data", "TEXT", "body to send", allowsEmpty: true),
                 ]),
         ]), globalOptions: sampleOptions,

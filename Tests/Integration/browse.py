@@ -1,6 +1,9 @@
 """The browser in a real terminal: typing, sizes, stops, accounts, a network that goes away, a busy service, ends of every kind."""
 
+import csv
 import fcntl
+import io
+import json
 import os
 import pty
 import re
@@ -128,7 +131,8 @@ def run(checks, world):
     if not shutil.which("tmux"):
         print("skipped: the browser, because there is no tmux", flush=True)
         return
-    checks.ends("without a terminal it is a usage error", world.run("browse"), 2, "needs a terminal", "hint:")
+    # In a session of its own, which has no terminal.
+    checks.ends("without a terminal it is a usage error", world.start("browse").finish(), 2, "needs a terminal", "hint:")
     provider = Provider(world, "--users", "3000", "--log")
     network = Network(world, provider.port)
     settings = provider.settings
@@ -147,6 +151,7 @@ def run(checks, world):
     typing(checks, shell, provider)
     sizes(checks, shell)
     copying(checks, shell, folder)
+    exporting(checks, shell, folder)
     stopping(checks, shell)
     losing_the_network(checks, shell, network)
     checks.check("the request log has requests, and no token", log_is_clean(world, shell), shell.screen)
@@ -155,6 +160,7 @@ def run(checks, world):
     checks.check("q ends it with 0, and the terminal is as it was",
                  shell.wait("ended with 0") and shell.is_sane(before), shell.screen)
 
+    picking(checks, shell, before)
     in_the_background(checks, shell, before)
     ends(checks, shell, before)
     accounts(checks, world, shell)
@@ -186,8 +192,17 @@ def typing(checks, shell, provider):
     shell.keys("C-u")
     shell.type("ada")
     shell.wait("Ada Lovelace")
-    shell.keys("Down", "Down")
-    checks.check("the cursor moves, and the detail follows", shell.find("Manager +Aoife"), shell.screen)
+    checks.check("the best match is first", shell.find("> Ada Lovelace"), shell.screen)
+    shell.keys("Down", "Down", "Up")
+    checks.check("arrows move in the list at once", shell.find("2 of "), shell.screen)
+    shell.type("m")
+    checks.check("and what is typed next continues the text", shell.wait("People · adam") and shell.lines[0].startswith("Search adam"),
+                 shell.screen)
+    shell.keys("C-u")
+    shell.type("conf room")
+    shell.find(">[ *]Conf Room Adams")
+    shell.keys("Tab")
+    checks.check("the detail follows the list", shell.find("Manager +Aoife"), shell.screen)
     shell.keys("m")
     checks.check("m shows the manager", shell.find(r"Aoife O'Brien ─|> Aoife"), shell.screen)
     shell.keys("[")
@@ -217,20 +232,79 @@ def sizes(checks, shell):
 
 
 def copying(checks, shell, folder):
-    shell.keys("g", "c")
+    shell.keys("/", "C-u")
+    shell.type("ada")
+    shell.find("> Ada Lovelace")
+    shell.keys("Tab", "g", "c")
     checks.check("c copies the mail address, and says by what", shell.wait("OSC 52"), shell.screen)
     time.sleep(0.2)
     kept = shell.tmux("show-buffer")
     checks.check("and the terminal has it", kept.strip() == "ada@contoso.example", repr(kept))
+
+
+def exporting(checks, shell, folder):
     shell.keys("Space", "Down", "Space", "C-s")
-    checks.check("the marked people are exported to a new file", shell.wait("lodge-users.vcf"), shell.screen)
-    shell.keys("C-s")
-    shell.wait("lodge-users-2.vcf")
-    files = sorted(os.listdir(folder))
-    with open(os.path.join(folder, files[0] if files else "nothing"), encoding="utf-8") as file:
-        cards = file.read()
-    checks.check("which replaces none", files == ["lodge-users-2.vcf", "lodge-users.vcf"]
-                 and cards.count("BEGIN:VCARD") == 2, files)
+    checks.check("ctrl-s asks for the file", shell.wait("Export to lodge-users.vcf"), shell.screen)
+    shell.resize(40, 10)
+    checks.check("also in 40×10", shell.find(r"\nExport to lodge-users\.vcf\n"), shell.screen)
+    shell.resize(100, 30)
+    shell.keys("Enter")
+    checks.check("and writes the marked users", shell.wait("Wrote 2 users to lodge-users.vcf"), shell.screen)
+    shell.keys("C-s", "Enter")
+    checks.check("a file is never replaced", shell.wait("the file exists"), shell.screen)
+    for name in ("team.csv", "team.json"):
+        shell.keys("C-u")
+        shell.type(name + "\n")
+        checks.check(f"the extension selects the format: {name}", shell.wait(f"Wrote 2 users to {name}"), shell.screen)
+        shell.keys("C-s")
+    shell.keys("C-u")
+    shell.type("team.txt\n")
+    checks.check("another extension is an error", shell.wait("must end with .vcf, .csv or .json"), shell.screen)
+    shell.keys("Escape")
+    texts = {}
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), encoding="utf-8", newline="") as file:
+            texts[name] = file.read()
+    rows = list(csv.DictReader(io.StringIO(texts.get("team.csv", ""))))
+    checks.check("the files have the users", sorted(texts) == ["lodge-users.vcf", "team.csv", "team.json"]
+                 and texts["lodge-users.vcf"].count("BEGIN:VCARD") == 2 and len(rows) == 2
+                 and rows[0]["mail"] == "ada@contoso.example"
+                 and [user["id"] for user in json.loads(texts["team.json"])] == [row["id"] for row in rows], texts)
+    shell.keys("/", "C-u")
+    shell.type("conf room")
+    shell.find(">[ *]Conf Room Adams")
+    shell.keys("Tab")
+
+
+def picking(checks, shell, before):
+    """Standard output is another program's: the browser draws on the terminal of the session."""
+    program = shlex.quote(shell.world.program)
+    shell.type(f"clear; chosen=$({program} browse ada); echo \"chose [$chosen] $?\"\n")
+    checks.check("in a pipe it draws on the terminal", shell.find("> Ada Lovelace") and "Enter choose" in shell.lines[-1], shell.screen)
+    shell.keys("Enter")
+    checks.check("and prints the mail of the chosen user", shell.wait("chose [ada@contoso.example] 0"), shell.screen)
+    checks.check("the terminal is as it was", shell.is_sane(before), shell.screen)
+    shell.type(f"clear; {program} browse ada | tr '\\n' ';'; echo \" ended with ${{PIPESTATUS[0]}}\"\n")
+    shell.find("> Ada Lovelace")
+    shell.keys("Tab", "Space", "Down", "Space", "Enter")
+    checks.check("of all marked users", shell.find(r"^ada@contoso\.example;[^;]+@[^;]+; ended with 0"), shell.screen)
+    shell.type(f"clear; {program} browse --fields displayName,manager.displayName conf </dev/null | cat\n")
+    shell.find(">[ *]Conf Room Adams")
+    shell.keys("Enter")
+    checks.check("or other fields, also without standard input", shell.find(r"Conf Room Adams +Aoife"), shell.screen)
+    shell.type(f"clear; {program} browse --output json ada | grep -c '\"mail\": \"ada@'\n")
+    shell.find("> Ada Lovelace")
+    shell.keys("Enter")
+    checks.check("in another format", shell.find("^1\nready"), shell.screen)
+    for keys in (["C-c"], ["Escape", "Escape"], ["Tab", "q"]):
+        shell.type(f"clear; {program} browse ada | cat; echo \"ended with ${{PIPESTATUS[0]}}\"\n")
+        shell.find("> Ada Lovelace")
+        shell.keys(*keys)
+        checks.check(f"{' '.join(keys)} leaves without a choice: 130",
+                     shell.wait("ended with 130") and "lodge:" not in shell.screen and shell.is_sane(before), shell.screen)
+    shell.command("browse", "--fields", "mail")
+    checks.check("--fields on a terminal is a usage error", shell.wait("ended with 2"), shell.screen)
+    shell.type("clear\n")
 
 
 def stopping(checks, shell):
@@ -311,7 +385,7 @@ def losing_the_network(checks, shell, network):
 
 def log_is_clean(world, shell):
     token = world.run("token").out.strip()
-    shell.keys("Down")
+    shell.keys("Tab")
     time.sleep(0.3)
     shell.keys("L")
     shown = shell.find(r"GET /v1.0/users\?")
@@ -341,7 +415,7 @@ def accounts(checks, world, shell):
     if not other:
         checks.check("there is a second account", False, done)
         return
-    shell.keys("Down", "a")
+    shell.keys("Tab", "a")
     checks.check("an account that another process added is there to switch to", shell.wait(other), shell.screen)
     shell.keys("j", "Enter")
     shell.find("Now searching as|" + re.escape(other))
@@ -398,7 +472,7 @@ def plain(checks, shell):
     shell.type("clear\n")
     shell.command("browse", "ada", variables=f"WAYLAND_DISPLAY=w PATH={tools}:$PATH")
     shell.wait("Ada Lovelace")
-    shell.keys("Down", "g", "c")
+    shell.keys("Tab", "g", "c")
     said = shell.wait("wl-copy")
     try:
         with open(f"{tools}/text", encoding="ascii") as text, open(f"{tools}/words", encoding="ascii") as words:

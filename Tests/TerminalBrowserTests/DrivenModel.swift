@@ -29,17 +29,18 @@ struct DrivenModel {
         case use(String)
         case signIn(Int, String?)
         case copy(String)
-        case export([String])
+        case export([String], String, BrowseExportFormat)
+        case choose([String])
         case redraw, suspend, quit
     }
 
     init(
         _ text: String = "", columns: Int = 80, rows: Int = 24, accounts: [BrowseAccount]? = [.ada],
-        types: [String] = [], showsPictures: Bool = false, isOffline: Bool = false
+        types: [String] = [], showsPictures: Bool = false, isOffline: Bool = false, picker: BrowsePicker? = nil
     ) {
         model = BrowseModel(
             text: text, types: types, showsPictures: showsPictures, isOffline: isOffline,
-            incompleteNote: "Not complete: lodge sync goes on with it.")
+            incompleteNote: "Not complete: lodge sync continues.", picker: picker)
         send(.resized(ScreenSize(columns: columns, rows: rows)))
         if let accounts { send(.accounts(accounts, current: accounts.first?.id)) }
     }
@@ -66,7 +67,9 @@ struct DrivenModel {
                     signInType = type
                 }
             case .copy(let text): effects.append(.copy(text))
-            case .export(let users): effects.append(.export(users.map { $0.id ?? "" }))
+            case .export(let users, let file, let format):
+                effects.append(.export(users.map { $0.id ?? "" }, file, format))
+            case .choose(let users): effects.append(.choose(users.map { $0.id ?? "" }))
             case .redraw: effects.append(.redraw)
             case .suspend: effects.append(.suspend)
             case .quit: effects.append(.quit)
@@ -112,7 +115,7 @@ struct DrivenModel {
         type(text)
         wait(.milliseconds(150))
         result(users, hasMore: hasMore)
-        press(.down)
+        press(.tab)
         forget()
     }
 

@@ -128,7 +128,7 @@ import Testing
     @Test func `people are marked across searches and exported in order`() {
         var browser = DrivenModel()
         browser.press(.control("s"))
-        #expect(browser.shows("Nobody is marked: space marks a person."))
+        #expect(browser.shows("No user is marked: space in the list marks a user."))
         browser.list([.ada, .adam, .adele])
         browser.press(.character(" "), .down, .character(" "), .down, .character(" "), .character(" "))
         #expect(browser.shows("2 marked"))
@@ -136,11 +136,46 @@ import Testing
         browser.press(.character("/"), .control("u"))
         browser.list([.grace], for: "gr")
         browser.press(.character(" "), .control("s"))
-        #expect(browser.effects.contains(.export(["ada", "adam", "grace"])))
-        browser.send(.exported(count: 3, file: "people.vcf"))
-        #expect(browser.shows("3 people written to people.vcf."))
-        browser.send(.exportFailed("the disk is full"))
-        #expect(browser.shows("Nobody was exported: the disk is full."))
+        #expect(browser.shows("Export to lodge-users.vcf") && browser.effects.isEmpty)
+        browser.press(.enter)
+        #expect(browser.effects.contains(.export(["ada", "adam", "grace"], "lodge-users.vcf", .vCard)))
+        browser.send(.exportFailed("cannot write lodge-users.vcf: the file exists"))
+        #expect(
+            browser.shows("cannot write lodge-users.vcf: the file exists.")
+                && browser.shows("Export to lodge-users.vcf"))
+        browser.press(.control("u"))
+        browser.type("team.CSV")
+        browser.press(.enter)
+        #expect(browser.effects.last == .export(["ada", "adam", "grace"], "team.CSV", .csv))
+        browser.send(.exported(count: 3, file: "team.CSV"))
+        #expect(browser.shows("Wrote 3 users to team.CSV.") && !browser.shows("Export to"))
+    }
+
+    @Test(arguments: [
+        ("a.vcf", BrowseExportFormat.vCard), ("a.b/c.csv", .csv), ("~/x.JSON", .json), ("a.txt", nil), ("csv", nil),
+        ("", nil),
+        (".csv", nil), ("a.csv/", nil), ("a.csv/b", nil),
+    ])
+    func `the extension of a file selects the format`(_ file: String, _ format: BrowseExportFormat?) {
+        #expect(BrowseExportFormat(file: file) == format)
+        var browser = DrivenModel()
+        browser.list([.ada])
+        browser.press(.character(" "), .control("s"), .control("u"), .paste(file), .enter)
+        #expect(browser.effects == (format.map { [.export(["ada"], file, $0)] } ?? []))
+        #expect(browser.shows("must end with .vcf, .csv or .json.") == (format == nil))
+        browser.press(.escape)
+        #expect(!browser.shows("Export to"))
+    }
+
+    @Test func `the prompt for a file has the cursor, also in 20 columns`() {
+        for columns in [20, 40, 80, 300] {
+            var browser = DrivenModel(columns: columns, rows: 10)
+            browser.list([.ada])
+            browser.press(.character(" "), .control("s"))
+            let screen = browser.model.screen()
+            #expect(screen.cursor?.row == 8 && (screen.cursor?.column ?? columns) < columns)
+            #expect(screen.rows[8].map(\.text).joined().hasPrefix("Export to "))
+        }
     }
 
     @Test func `people without identifiers are listed, and nothing is asked about them`() {

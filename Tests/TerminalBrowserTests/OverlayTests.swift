@@ -42,10 +42,10 @@ import Testing
             Search xq                                                        ada@contoso.com
             People · xq ────────────────────────────────────────────────────────────────────
 
-              Nobody is found for xq.
-              Searched in the directory of ada@contoso.com: names, mail addresses and
-              sign-in names that begin with it.
-              Try fewer letters, another spelling or the surname alone.
+              No user has a name or address that starts with "xq".
+              Searched in the directory of ada@contoso.com: given names, surnames, display
+              names, mail addresses and user names that start with it.
+              Try fewer letters, another spelling or only the surname.
 
 
 
@@ -62,7 +62,7 @@ import Testing
 
 
 
-            Enter list  Tab pane  Esc clear  ? help  ctrl-c end
+            Enter list  Up Down move  Tab pane  Esc clear  ? help  ctrl-c end
             """#)
         var menu = ScreenTests.browser(120, 16)
         menu.press(.character("y"))
@@ -124,7 +124,8 @@ import Testing
             Search ad                                                        ada@contoso.com
             Keys ──────────────────────────────────────────────────────────────── Esc closes
             In the search line
-              Down Enter      to the list
+              Up Down         move in the list; also ctrl-p ctrl-n PgUp PgDn
+              Enter           to the list (picker: choose)
               Esc             clear
               ctrl-a ctrl-e   to the start, to the end
               ctrl-w          delete the word before the cursor
@@ -133,17 +134,16 @@ import Testing
             In the list and the detail
               j k Up Down     move
               g G PgUp PgDn   to the start, to the end, by a page
-              Enter           to the detail
+              Enter           to the detail (picker: choose)
               Esc             back
               /               to the search line
               m               the manager
-              r               those who report to the person
-              M               the groups of the person
+              r               the direct reports
+              M               the groups
               [ ]             back to what was shown, and forward
               c               copy the mail address
               y               menu of everything that can be copied
-              space           mark the person
-              p               show or hide photos
+              space           mark the user
             j k scroll  Esc back  ctrl-c end
             """#)
     }

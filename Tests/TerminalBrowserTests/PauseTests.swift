@@ -36,9 +36,9 @@ import Testing
         browser.send(.copied("a@b", by: "xsel"))
         #expect(browser.shows("Copied") && browser.shows("12 s"))
         browser.send(.exportFailed("full"))
-        #expect(browser.shows("Nobody") && browser.shows("12 s"))
+        #expect(browser.shows("full") && browser.shows("12 s"))
         browser.press(.character("k"))
-        #expect(!browser.shows("Nobody") && browser.shows("12 s."))
+        #expect(!browser.shows("full") && browser.shows("12 s."))
     }
 
     @Test func `a pause without end is cut to a day, and one of nothing lasts a second`() {
@@ -75,7 +75,7 @@ import Testing
         browser.press(.enter)
         #expect(browser.effects == [.search(3, "ade")])
         browser.send(.failed(3, BrowseFailure(summary: "the network does not answer", isNetwork: true)))
-        browser.press(.down)
+        browser.press(.tab)
         #expect(browser.shows("R tries again."))
         browser.press(.character("R"))
         browser.send(

@@ -31,8 +31,8 @@ import Testing
         }
         browser.type("ad")
         browser.wait(.milliseconds(150))
-        browser.result(users, hasMore: true)
-        browser.press(.down, .down)
+        browser.result(SearchText("ad").ranked(users), hasMore: true)
+        browser.press(.tab)
         browser.answerDetail {
             $0.user.department = "Analytical Engines"
             $0.user.officeLocation = "12/1110"
@@ -50,8 +50,7 @@ import Testing
             readme(80, 24),
             #"""
             Search ad                                                        ada@contoso.com
-            People · ad ─────────────────────────────────────────────────────────── 2 of 14+
-              安達 太郎 (Adachi Taro)  adachi@contoso.com            Sales Manager
+            People · ad ─────────────────────────────────────────────────────────── 1 of 14+
             > Ada Lovelace             ada@contoso.com               Engineer
               Adam Smith               adam@contoso.com              Economist
               Adán Núñez               adan@contoso.com              Designer
@@ -60,6 +59,7 @@ import Testing
               Adenauer, Klaus          adenauer@contoso.com          Head of Finance
               Adil Eli                 adil@contoso.com              Product Manager
               Adina Berg               adina@contoso.com             Nurse
+              Aditi Rao                aditi@contoso.com             Data Scientist
             Ada Lovelace ──────────────────────────────────────────────────── 11 of 12 lines
             Mail        ada@contoso.com
             Phone       +1 425 555 0100
@@ -81,20 +81,20 @@ import Testing
             readme(120, 30),
             #"""
             Search ad                                                                                                ada@contoso.com
-            People · ad ──────────────────────────── 2 of 14+ · more… │ Ada Lovelace ───────────────────────────────────────────────
-              安達 太郎 (Adachi Taro)        Sales Manager            │ Mail        ada@contoso.com
-            > Ada Lovelace                   Engineer                 │ Phone       +1 425 555 0100
-              Adam Smith                     Economist                │ Mobile      +1 425 555 0199
-              Adán Núñez                     Designer                 │ Title       Engineer
-              Adela Okafor                   Lawyer                   │ Department  Analytical Engines
-              Adele Vance                    Retail Manager           │ Office      12/1110
-              Adenauer, Klaus                Head of Finance          │ Manager     Grace Hopper  m
-              Adil Eli                       Product Manager          │ Reports     r shows them
-              Adina Berg                     Nurse                    │ Groups      M shows them
-              Aditi Rao                      Data Scientist           │ Photo       240×240  p
-              Adolfo Conti                   Chef                     │ Language    en-GB
-              Adrián Ő. Kovács               Auditor                  │ Id          1
-              Adwoa Mensah                   Architect                │
+            People · ad ──────────────────────────── 1 of 14+ · more… │ Ada Lovelace ───────────────────────────────────────────────
+            > Ada Lovelace                   Engineer                 │ Mail        ada@contoso.com
+              Adam Smith                     Economist                │ Phone       +1 425 555 0100
+              Adán Núñez                     Designer                 │ Mobile      +1 425 555 0199
+              Adela Okafor                   Lawyer                   │ Title       Engineer
+              Adele Vance                    Retail Manager           │ Department  Analytical Engines
+              Adenauer, Klaus                Head of Finance          │ Office      12/1110
+              Adil Eli                       Product Manager          │ Manager     Grace Hopper  m
+              Adina Berg                     Nurse                    │ Reports     r shows them
+              Aditi Rao                      Data Scientist           │ Groups      M shows them
+              Adolfo Conti                   Chef                     │ Photo       240×240  p
+              Adrián Ő. Kovács               Auditor                  │ Language    en-GB
+              Adwoa Mensah                   Architect                │ Id          1
+              安達 太郎 (Adachi Taro)        Sales Manager            │
               아담 김 (Adam Kim)             Developer                │
                                                                       │
                                                                       │

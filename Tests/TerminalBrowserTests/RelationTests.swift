@@ -188,7 +188,7 @@ import Testing
         browser.press(.escape)
         #expect(browser.shows("ctrl-c ends the program"))
         #expect(!browser.effects.contains(.quit))
-        browser.press(.down, .character("["))
+        browser.press(.tab, .character("["))
         #expect(browser.names == ["Ada Lovelace"])
         #expect(browser.shows("Search ad"))
     }

@@ -80,6 +80,8 @@ package struct ConsoleOptions: Sendable, Equatable {
     }
 
     package var usesColor: Bool { allowsColor(terminal.outputIsTerminal) }
+    /// Whether the screen of a terminal has color if it is not standard output.
+    package var screenUsesColor: Bool { allowsColor(true) }
     package var errorUsesColor: Bool { allowsColor(terminal.errorIsTerminal) }
     /// Whether a question can be asked and its answer read.
     package var canPrompt: Bool { terminal.inputIsTerminal && terminal.errorIsTerminal && !options.disablesInput }

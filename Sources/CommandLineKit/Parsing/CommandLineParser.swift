@@ -8,8 +8,7 @@ extension CommandSyntax {
     /// equals sign, so that a forgotten value is found. Abbreviated names are not accepted. `--help` wins over every
     /// mistake but an unknown command.
     ///
-    /// An option that is not given takes its environment variable. An empty variable counts as absent; a variable of a
-    /// repeated option holds one value a line.
+    /// A global option that is not given takes its environment variable. An empty variable counts as absent.
     ///
     /// - Parameter arguments: what was typed after the program's name.
     package func parse(arguments: [String], environment: [String: String]) throws(UsageError) -> Invocation {

@@ -17,16 +17,18 @@ package struct CommandSyntax: Sendable {
 
     package var program: String { root.name }
 
-    /// Returns the environment variable that stands in for an option, or `nil` if there is none.
+    /// Returns the environment variable of an option, or `nil` if there is none. Only global options have one.
     package func variable(of option: OptionSpec) -> String? {
-        switch option.environment {
-        case .derived: variable(named: option.name)
-        case .named(let name): name
-        case .none: nil
-        }
+        let isGlobal = globalOptions.contains { $0.name == option.name && $0.value == option.value }
+        return isGlobal && option.environment == .derived ? variable(named: option.name) : nil
     }
 
-    /// Returns the variable of the program for a name: `LODGE_PAGE_SIZE` for `page-size`.
+    /// The global options that have an environment variable, each with its variable.
+    package var variables: [(name: String, option: OptionSpec)] {
+        globalOptions.compactMap { option in variable(of: option).map { ($0, option) } }
+    }
+
+    /// Returns the variable of the program for a name: `LODGE_CA_FILE` for `ca-file`.
     package func variable(named name: String) -> String {
         String((program + "-" + name).uppercased().map { $0 == "-" ? "_" : $0 })
     }
@@ -86,26 +88,13 @@ package struct CommandSyntax: Sendable {
         }
         for option in command.options + (chain.count == 1 ? globalOptions : []) {
             require(!option.help.hasSuffix("."), "the help of --\(option.name) ends with a full stop")
-            let replaced = globalOptions.first { $0.name == option.name && $0 != option }
+            let isReplacement = globalOptions.contains { $0.name == option.name && $0 != option }
             require(
-                replaced.flatMap(variable) == nil || replaced.flatMap(variable) != variable(of: option),
+                !isReplacement || variable(of: option) == nil,
                 "--\(option.name) shares a variable with the global option that it replaces")
             require(option.takesValue == (option.valueName != nil), "--\(option.name) lacks the name of its value")
         }
-        if chain.count == 1 { problems += problemsOfVariables() }
         return problems + command.subcommands.flatMap { self.problems(of: chain + [$0]) }
-    }
-
-    /// One variable may stand for options of several commands, but only for options that take the same.
-    private func problemsOfVariables() -> [String] {
-        var owners: [String: OptionSpec] = [:]
-        return (globalOptions + root.allOptions).compactMap { option in
-            guard let variable = variable(of: option) else { return nil }
-            let owner = owners[variable, default: option]
-            owners[variable] = owner
-            let isSame = owner.value == option.value && owner.isRepeated == option.isRepeated
-            return isSame ? nil : "\(variable): two options --\(option.name) take different values"
-        }
     }
 
     private static func areUnique<Element: Hashable>(_ elements: [Element]) -> Bool {

@@ -41,21 +41,3 @@ package struct ProgramReference: Sendable {
         self.files = files
     }
 }
-
-extension CommandSyntax {
-    /// The options whose variable has a name of its own, and those that have none, each with its command (empty: of all).
-    package var optionsWithoutDerivedVariable:
-        (named: [(command: String, option: OptionSpec)], typed: [(command: String, option: OptionSpec)])
-    {
-        var found: [(command: String, option: OptionSpec)] = []
-        func collect(_ command: CommandSpec, _ path: [String]) {
-            for option in command.options where option.environment != .derived {
-                found.append((path.joined(separator: " "), option))
-            }
-            for next in command.subcommands { collect(next, path + [next.name]) }
-        }
-        for option in globalOptions where option.environment == .none { found.append(("", option)) }
-        collect(root, [])
-        return (found.filter { $0.option.environment != .none }, found.filter { $0.option.environment == .none })
-    }
-}

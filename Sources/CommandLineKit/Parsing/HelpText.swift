@@ -71,10 +71,7 @@ package struct HelpText {
         option.short == nil ? "    " + option.usage : option.usage
     }
 
-    package func help(of option: OptionSpec) -> String {
-        guard case .named(let variable) = option.environment else { return option.fullHelp }
-        return option.fullHelp + " [\(variable)]"
-    }
+    package func help(of option: OptionSpec) -> String { option.fullHelp }
 
     /// A titled list of names and what they are, in two columns. `aligned` are names of a neighbouring list.
     package func section(_ title: String, _ entries: [(String, String)], aligned: [String] = []) -> [String] {

@@ -46,15 +46,13 @@ package struct Invocation: Sendable, Equatable, Redacted {
     /// Returns where the value of an option came from, or `nil` if the option is not given.
     package func source(of option: any DeclaredOption) -> Source? { values(option)?.source }
 
-    /// Returns whether the first of two options that cannot be combined is given and applies. A typed option applies over a
-    /// variable.
+    /// Returns whether the first of two options that cannot be combined is given.
     ///
-    /// - Throws: ``CommandError`` if both are typed, or if both are variables.
+    /// - Throws: ``CommandError`` if both are given.
     package func prefers(_ first: any DeclaredOption, over second: any DeclaredOption) throws(CommandError) -> Bool {
-        guard let one = source(of: first) else { return false }
-        guard let other = source(of: second) else { return true }
-        guard (one == .option) == (other == .option) else { return one == .option }
-        throw conflict(first, second)
+        guard source(of: first) != nil else { return false }
+        guard source(of: second) == nil else { throw conflict(first, second) }
+        return true
     }
 
     /// Returns the error of two options that cannot be combined.

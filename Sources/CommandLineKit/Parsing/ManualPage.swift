@@ -82,9 +82,14 @@ package struct ManualPage {
         lines += [
             ".SH ENVIRONMENT",
             Self.line(
-                "Each option has a variable, named beside it. A typed option wins over the variable, the variable over the settings."
-            ),
+                "The options of every command have variables. An option on the command line overrides its variable, and a variable "
+                    + "overrides the settings. Other options have no variable."),
         ]
+        for (name, option) in syntax.variables {
+            lines += [
+                ".TP", ".B \(Self.escaped(name))", Self.line("Same as --\(option.name): \(option.helpWithChoices)."),
+            ]
+        }
         for (name, meaning) in syntax.reference.variables {
             lines += [".TP", ".B \(Self.escaped(name))", Self.line(meaning + ".")]
         }

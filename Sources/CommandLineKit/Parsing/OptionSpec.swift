@@ -30,13 +30,12 @@ package struct OptionSpec: Sendable, Equatable {
         case choice([String])
     }
 
-    /// Which environment variable stands in for an option that is not given.
+    /// The environment variable of a global option. An option of a single command has no variable: a forgotten variable would change
+    /// the results of a search, or delete, replace or reveal something.
     package enum Variable: Sendable, Equatable {
-        /// The program's name and the option's: `--page-size` of `lodge` has `LODGE_PAGE_SIZE`.
+        /// The program's name and the option's: `--ca-file` of `lodge` has `LODGE_CA_FILE`.
         case derived
-        /// A name of its own, where the derived one would mean too much: `--all` of `sign-out`.
-        case named(String)
-        /// No variable, for options that only make sense when typed: `--help`.
+        /// No variable: `--help`.
         case none
     }
 

@@ -66,9 +66,13 @@ package struct ReferencePage {
 
     private static func options(_ options: [OptionSpec], _ syntax: CommandSyntax) -> [String] {
         guard !options.isEmpty else { return [] }
-        return table(
-            ["Option", "Meaning", "Variable"],
-            options.map { [code($0.usage), escaped($0.helpWithChoices), syntax.variable(of: $0).map(code) ?? ""] })
+        let rows = options.map { option in
+            (cells: [code(option.usage), escaped(option.helpWithChoices)], variable: syntax.variable(of: option))
+        }
+        guard rows.contains(where: { $0.variable != nil }) else {
+            return table(["Option", "Meaning"], rows.map(\.cells))
+        }
+        return table(["Option", "Meaning", "Variable"], rows.map { $0.cells + [$0.variable.map(code) ?? ""] })
     }
 
     private static func table(_ heads: [String], _ rows: [[String]]) -> [String] {

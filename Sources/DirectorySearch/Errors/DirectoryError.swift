@@ -10,6 +10,8 @@ public struct DirectoryError: Error, Sendable, Equatable {
         case emptySearch
         /// The query is invalid, for this reason. No request was sent.
         case invalidQuery(String)
+        /// The offline copy does not contain the data for the query, for this reason. The directory may have it.
+        case notInCopy(String)
         /// The directory's URL is invalid, for this reason. No request was sent.
         case invalidURL(String)
         /// The service rejected the access token, also after a refresh. With `claims`, a JSON object, if the service requests
@@ -113,6 +115,7 @@ extension DirectoryError: CustomStringConvertible {
         switch kind {
         case .emptySearch: "there is nothing to search for: the text is empty"
         case .invalidQuery(let reason): "the query cannot be sent: \(reason)"
+        case .notInCopy(let reason): "the offline copy cannot run this search: \(reason)"
         case .invalidURL(let reason): "the directory's address cannot be used: \(reason)"
         case .signInNeeded(claims: .some): "the directory asks for a new sign-in with further proof"
         case .signInNeeded: "the directory does not accept the sign-in"
@@ -142,6 +145,7 @@ extension DirectoryError: CustomStringConvertible {
         switch kind {
         case .emptySearch: .enterText
         case .invalidQuery, .ambiguous, .badRequest, .notSupported, .tooManyResults: .changeQuery
+        case .notInCopy: .searchDirectory
         case .copyTooLarge(let maximum): .raiseLimit(users: maximum)
         case .invalidURL: .correctURL
         case .foreignNextLink, .endlessPages: .checkURL

@@ -26,6 +26,8 @@ public enum DirectoryRemedy: SuggestedAction {
     case startAgain
     /// Run ``DirectorySync/run(_:)``, or search the directory instead.
     case sync
+    /// Search the directory instead of its copy.
+    case searchDirectory
     /// Remove the copy with ``OfflineIndex/forget(account:in:)`` and sync again. The directory still has all users.
     case replaceCopy
     /// Use a store in a folder of the user.
@@ -51,6 +53,7 @@ public enum DirectoryRemedy: SuggestedAction {
         case .raiseLimit(let users): "check the directory's address in the settings, or allow more than \(users) users"
         case .startAgain: "start again from the beginning"
         case .sync: "update the offline copy"
+        case .searchDirectory: "search the directory"
         case .replaceCopy: "remove the offline copy and sync again"
         case .chooseOwnStore: "choose a folder of your own for the store"
         case .makeRoom: "make room or choose another folder for the store"

@@ -74,6 +74,10 @@ struct GoogleQueryWriter {
             guard let first = parts.first else { throw DirectoryError(.emptySearch) }
             guard parts.count == 1 else { throw Self.alternatives }
             try write(first, depth: depth + 1)
+        case .text(let text):
+            guard !text.words.isEmpty else { throw DirectoryError(.emptySearch) }
+            // Google has no "or", but a value without a field is compared with givenName, familyName and email.
+            for word in text.words { try add(GoogleEscaping.value(word)) }
         case .raw(let text):
             guard !text.isBlank else { throw DirectoryError(.emptySearch) }
             try add(text)

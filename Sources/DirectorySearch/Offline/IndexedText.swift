@@ -1,6 +1,6 @@
 import StrictJSON
 
-/// The texts of a user for the full-text index: one value for each column of `words`.
+/// The texts of a user for the full-text index, without case and accents: one value for each column of `words`.
 struct IndexedText: Equatable {
     var displayName: String
     var givenName: String
@@ -23,12 +23,12 @@ struct IndexedText: Equatable {
     /// Returns the part before the first `@`, or the whole text without one.
     static func localPart(_ text: String) -> String { String(text.prefix { $0 != "@" }) }
 
-    /// The maximum length of an indexed text, in characters.
+    /// The maximum length of an indexed text, in Unicode scalars.
     private static let maximumLength = 1000
 
     private static func text(_ value: JSONValue?) -> String {
         guard let text = value?.string else { return "" }
-        return String(text.prefix(maximumLength))
+        return text.clipped(to: maximumLength).foldedForSearch
     }
 }
 
@@ -38,15 +38,16 @@ enum FullText {
         case displayName, givenName, surname, address
     }
 
-    /// Returns the query for users with this text in a column, or in any column.
+    /// Returns the query for users with this text in columns, or in any column, without case and accents.
     ///
     /// - Parameters:
     ///   - isPrefix: Whether the last word may be the start of a longer one.
     ///   - isFirst: Whether the text must be at the start of the column.
     /// - Returns: `nil` for a text without letters and digits: the index does not contain it.
-    static func phrase(_ text: String, in column: Column? = nil, isPrefix: Bool, isFirst: Bool) -> String? {
-        guard text.unicodeScalars.contains(where: isPartOfWord) else { return nil }
-        var phrase = column.map { "{\($0.rawValue)} : " } ?? ""
+    static func phrase(_ text: String, in columns: [Column] = [], isPrefix: Bool, isFirst: Bool) -> String? {
+        let text = text.foldedForSearch
+        guard text.unicodeScalars.contains(where: \.isPartOfWord) else { return nil }
+        var phrase = columns.isEmpty ? "" : "{\(columns.map(\.rawValue).joined(separator: " "))} : "
         if isFirst { phrase += "^ " }
         // A quote would end the phrase, and a NUL the query.
         phrase += "\"" + String(String.UnicodeScalarView(text.unicodeScalars.map { isHarmless($0) ? $0 : " " })) + "\""
@@ -55,25 +56,4 @@ enum FullText {
     }
 
     private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool { scalar.value >= 0x20 && scalar != "\"" }
-
-    /// Returns whether FTS5's `unicode61` reads this as a part of a word: letters, numbers and characters of private use.
-    static func isPartOfWord(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
-            .letterNumber, .otherNumber, .privateUse:
-            true
-        default: false
-        }
-    }
-
-    /// Returns the words of a typed text without control characters, at most ``maximumWords``.
-    static func words(_ text: String) -> [String] {
-        let words = text.unicodeScalars.prefix(maximumLength)
-            .split { $0.properties.isWhitespace || $0.properties.generalCategory == .control }
-            .filter { $0.contains(where: isPartOfWord) }
-        return words.prefix(maximumWords).map { String(String.UnicodeScalarView($0)) }
-    }
-
-    private static let maximumWords = 16
-    private static let maximumLength = 1000
 }

@@ -3,8 +3,11 @@ import StrictJSON
 /// A ``UserFilter`` for the users in the copy.
 ///
 /// It compares like the service: ignoring case, the start of the value or the whole value. A user without a value does not match.
+/// The start of a value is also compared without accents, because a user types a name as it sounds.
 indirect enum OfflineCondition: Sendable, Equatable {
-    case startsWith(path: [String], lowercased: String)
+    case startsWith(path: [String], folded: String)
+    /// Each of the texts is the start of a word.
+    case words(path: [String], folded: [String])
     case endsWith(path: [String], lowercased: String)
     case equals(path: [String], lowercased: String)
     case hasNone(path: [String])
@@ -20,17 +23,37 @@ indirect enum OfflineCondition: Sendable, Equatable {
         self = try Self.read(filter.expression, SavedProperties(properties: Set(saved)))
     }
 
+    /// Creates the condition of a search for words.
+    ///
+    /// - Throws: ``DirectoryError`` of the kind `notInCopy` for a search in the service's language.
+    init(_ search: UserSearch, saved: [String]) throws(DirectoryError) {
+        self = try Self.read(search.expression, SavedProperties(properties: Set(saved)))
+    }
+
+    /// Creates the condition of a query; `nil` if it finds all users.
+    static func of(_ query: UserQuery, saved: [String]) throws(DirectoryError) -> OfflineCondition? {
+        let filter = try query.filter.map { filter throws(DirectoryError) in try OfflineCondition(filter, saved: saved)
+        }
+        let search = try query.search.map { search throws(DirectoryError) in try OfflineCondition(search, saved: saved)
+        }
+        guard let filter, let search else { return filter ?? search }
+        return .all([filter, search])
+    }
+
     private struct SavedProperties {
         var properties: Set<String>
 
         func path(_ property: UserProperty) throws(DirectoryError) -> [String] {
             let path = property.rawValue.split(separator: "/").map(String.init)
-            let isSaved = properties.contains(property.rawValue) || path.first.map(properties.contains) ?? false
-            guard isSaved || property == .id else {
-                throw OfflineCondition.unsupported(
-                    "\(property.rawValue.visible(limit: 100)) is not kept; sync with it, or ask the service")
+            guard has(property) || property == .id else {
+                throw OfflineCondition.unsupported("the copy does not contain \(property.rawValue.visible(limit: 100))")
             }
             return path
+        }
+
+        func has(_ property: UserProperty) -> Bool {
+            let path = property.rawValue.split(separator: "/").map(String.init)
+            return properties.contains(property.rawValue) || path.first.map(properties.contains) ?? false
         }
     }
 
@@ -39,22 +62,46 @@ indirect enum OfflineCondition: Sendable, Equatable {
     {
         switch expression {
         case .startsWith(let property, let text):
-            return .startsWith(path: try saved.path(property), lowercased: text.lowercased())
+            return .startsWith(path: try saved.path(property), folded: text.foldedForSearch)
         case .endsWith(let property, let text):
             return .endsWith(path: try saved.path(property), lowercased: text.lowercased())
         case .compare(let property, .eq, let value): return try equality(property, value, saved)
         case .compare(let property, .ne, let value): return .not(try equality(property, value, saved))
         case .compare(let property, _, _):
-            throw unsupported("\(property.rawValue.visible(limit: 100)) is not compared by size in it")
+            throw unsupported("it compares \(property.rawValue.visible(limit: 100)) only for equality")
         case .oneOf(let property, let values):
             return .any(try values.map { value throws(DirectoryError) in try equality(property, value, saved) })
-        case .count, .element: throw unsupported("the elements of a list are not looked at in it")
+        case .count, .element: throw unsupported("it compares no elements of lists")
         case .not(let part): return .not(try read(part, saved))
         case .all(let parts):
             return .all(try parts.map { part throws(DirectoryError) in try read(part, saved) })
         case .any(let parts):
             return .any(try parts.map { part throws(DirectoryError) in try read(part, saved) })
-        case .raw: throw unsupported("a filter in OData's own words is read by the service alone")
+        case .text(let text):
+            let expression = text.expression(saved.has)
+            guard expression != text.expression({ _ in false }) else {
+                throw unsupported("the copy contains no names and addresses")
+            }
+            return try read(expression, saved)
+        case .raw: throw unsupported("only the service reads a filter in its own language")
+        }
+    }
+
+    private static func read(_ expression: UserSearch.Expression, _ saved: SavedProperties) throws(DirectoryError)
+        -> Self
+    {
+        switch expression {
+        case .clause(.displayName, let text):
+            let words = SearchWords.words(text).map(\.foldedForSearch)
+            guard !words.isEmpty else { throw DirectoryError(.emptySearch) }
+            return .words(path: try saved.path(.displayName), folded: words)
+        case .clause(let property, let text):
+            return .startsWith(path: try saved.path(property), folded: text.foldedForSearch)
+        case .all(let parts):
+            return .all(try parts.map { part throws(DirectoryError) in try read(part, saved) })
+        case .any(let parts):
+            return .any(try parts.map { part throws(DirectoryError) in try read(part, saved) })
+        case .raw: throw unsupported("only the service reads a search in its own language")
         }
     }
 
@@ -66,18 +113,23 @@ indirect enum OfflineCondition: Sendable, Equatable {
         case .text(let text): return .equals(path: path, lowercased: text.lowercased())
         case .bool(let value): return .equals(path: path, lowercased: value ? "true" : "false")
         case .null: return .hasNone(path: path)
-        default: throw unsupported("only texts and truth values are compared in it")
+        default: throw unsupported("it compares only texts and Boolean values")
         }
     }
 
     static func unsupported(_ reason: String) -> DirectoryError {
-        DirectoryError.invalidQuery("the offline copy cannot answer it: \(reason)")
+        DirectoryError(.notInCopy(reason))
     }
 
     func holds(for user: JSONObject) -> Bool {
         switch self {
         case .startsWith(let path, let text):
-            Self.values(user, path).contains { $0.lowercased().utf8.starts(with: text.utf8) }
+            Self.values(user, path).contains { $0.foldedForSearch.utf8.starts(with: text.utf8) }
+        case .words(let path, let texts):
+            Self.values(user, path).contains { value in
+                let words = SearchWords.words(value).map(\.foldedForSearch)
+                return texts.allSatisfy { text in words.contains { $0.utf8.starts(with: text.utf8) } }
+            }
         case .endsWith(let path, let text):
             Self.values(user, path).contains { $0.lowercased().utf8.reversed().starts(with: text.utf8.reversed()) }
         case .equals(let path, let text):
@@ -109,6 +161,8 @@ indirect enum OfflineCondition: Sendable, Equatable {
     var fullText: String? {
         switch self {
         case .startsWith(let path, let text): Self.phrase(path, text, isPrefix: true)
+        // The index has other words: it does not separate letters from digits.
+        case .words: nil
         case .equals(let path, let text): Self.phrase(path, text, isPrefix: false)
         // The index contains the start of values and their words, not users without a value.
         case .endsWith, .hasNone, .not: nil
@@ -123,12 +177,13 @@ indirect enum OfflineCondition: Sendable, Equatable {
         guard path.count == 1, let name = path.first else { return nil }
         switch name {
         case "displayName", "givenName", "surname":
-            return FullText.phrase(text, in: FullText.Column(rawValue: name), isPrefix: isPrefix, isFirst: true)
+            return FullText.phrase(
+                text, in: FullText.Column(rawValue: name).map { [$0] } ?? [], isPrefix: isPrefix, isFirst: true)
         case "mail", "userPrincipalName":
             // Both share a column, so the text need not be first. The column contains the whole text before an @.
             let isWhole = !isPrefix || text.contains("@")
             return FullText.phrase(
-                IndexedText.localPart(text), in: .address, isPrefix: !isWhole, isFirst: false)
+                IndexedText.localPart(text), in: [.address], isPrefix: !isWhole, isFirst: false)
         default: return nil
         }
     }

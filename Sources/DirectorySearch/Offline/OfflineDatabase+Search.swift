@@ -6,32 +6,18 @@ extension OfflineDatabase {
         SELECT people.number, people.person FROM words JOIN people ON people.number = words.rowid WHERE words MATCH ?
         """
 
-    /// Returns the users for a typed text: first those whose display name starts with it, then given name, then surname, then those
-    /// with every word in any column. Each of the four groups is sorted by name.
-    func users(matching text: String, limit: Int) throws(StorageError) -> [JSONObject] {
-        let typed = FullText.words(text)
-        guard !typed.isEmpty, limit > 0 else { return [] }
-        // The index has the part of an address before the @. Compare the whole address afterwards.
-        let words = typed.map(IndexedText.localPart)
-        let addresses = typed.filter { $0.contains("@") }.map { $0.lowercased() }
-        var phrases: [String?] = []
-        let whole = words.joined(separator: " ")
-        if addresses.isEmpty {
-            for column in [FullText.Column.displayName, .givenName, .surname] {
-                phrases.append(FullText.phrase(whole, in: column, isPrefix: true, isFirst: true))
-            }
-        }
-        let each = zip(words, typed).compactMap { word, typed in
-            FullText.phrase(word, isPrefix: !typed.contains("@"), isFirst: false)
-        }
-        phrases.append(each.isEmpty ? nil : each.joined(separator: " AND "))
-
+    /// Returns users for a typed text, so that a limit does not exclude the best matches: first those with a whole word as given name or
+    /// surname, then those with the start of one, then all others of the condition.
+    func users(
+        matching text: SearchText, _ condition: OfflineCondition, limit: Int
+    ) throws(StorageError) -> [JSONObject] {
+        guard let phrase = condition.fullText else { return [] }
         var found: [JSONObject] = []
         var numbers: Set<Int64> = []
-        for case let phrase? in phrases {
-            var group: [(name: String, user: JSONObject)] = []
+        for phrase in [Self.phrase(text, isPrefix: false), Self.phrase(text, isPrefix: true), phrase].compactMap({ $0 })
+        {
             var last: Int64 = 0
-            search: while true {
+            while true {
                 // The results of previous phrases match again: the page must have room for them.
                 let size = limit + numbers.count
                 let rows = try connection.run(
@@ -40,25 +26,27 @@ extension OfflineDatabase {
                 for row in rows {
                     guard case .integer(let number) = row[0] else { continue }
                     last = number
-                    guard !numbers.contains(number), let user = Self.user(row[1]),
-                        addresses.allSatisfy({ Self.hasAddress(user, $0) })
-                    else { continue }
+                    guard !numbers.contains(number), let user = Self.user(row[1]), condition.holds(for: user) else {
+                        continue
+                    }
                     numbers.insert(number)
-                    group.append((user["displayName"]?.string?.lowercased() ?? "", user))
-                    if numbers.count == limit { break search }
+                    found.append(user)
+                    if found.count == limit { return found }
                 }
                 if rows.count < size { break }
             }
-            found += group.sorted { $0.name < $1.name }.map(\.user)
-            if numbers.count == limit { break }
         }
         return found
     }
 
-    private static func hasAddress(_ user: JSONObject, _ beginning: String) -> Bool {
-        ["mail", "userPrincipalName"].contains {
-            user[$0]?.string?.lowercased().utf8.starts(with: beginning.utf8) == true
+    /// Returns the query of the index for users with each word in a given name or surname; `nil` if the words are not compared one by
+    /// one.
+    private static func phrase(_ text: SearchText, isPrefix: Bool) -> String? {
+        guard text.comparesWords else { return nil }
+        let phrases = text.words.compactMap { word in
+            FullText.phrase(word, in: [.givenName, .surname], isPrefix: isPrefix, isFirst: true)
         }
+        return phrases.count == text.words.count ? phrases.joined(separator: " AND ") : nil
     }
 
     /// A user and its number in the copy.

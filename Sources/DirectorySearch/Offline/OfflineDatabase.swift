@@ -12,7 +12,7 @@ final class OfflineDatabase {
     /// "OA2P" in the file's header identifies the file, for example for the `file` command.
     private static let applicationID = 0x4F41_3250
     /// It changes with ``IndexedText`` too: a text can only be removed from the index with the same value.
-    private static let schemaVersion: Int64 = 1
+    private static let schemaVersion: Int64 = 2
 
     let index: OfflineIndex
     let connection: SQLiteConnection
@@ -98,7 +98,7 @@ final class OfflineDatabase {
             case .integer(let version)? = try connection.run("PRAGMA user_version").first?.first
         else { throw OfflineIndexError(.damaged, path: index.path) }
         guard version <= Self.schemaVersion else { throw OfflineIndexError(.laterVersion, path: index.path) }
-        guard version == Self.schemaVersion else { throw OfflineIndexError(.damaged, path: index.path) }
+        guard version == Self.schemaVersion else { throw OfflineIndexError(.earlierVersion, path: index.path) }
         // A power failure loses the last pages together with their link: the next sync loads them again.
         try connection.execute(
             """

@@ -1,6 +1,6 @@
 extension OfflineDirectory: UserDirectory {
-    /// Returns the users of a query, page by page, in the order of the copy. A search in Graph's language, an order, related users
-    /// and deleted users throw `invalidQuery`: the copy does not contain them.
+    /// Returns the users of a query, page by page, in the order of the copy. A filter or search in Graph's language, an order, related
+    /// users and deleted users throw `notInCopy`.
     public nonisolated func pages(matching query: UserQuery) -> UserPages { pages(query, isPlanned: false) }
 
     /// Returns the users of a planned query, page by page. It throws the same errors as ``pages(matching:)-(UserQuery)``.
@@ -15,19 +15,21 @@ extension OfflineDirectory: UserDirectory {
 
     /// Returns the number of users in the copy that a query finds.
     ///
-    /// - Throws: ``DirectoryError`` of the kinds `emptySearch` and `invalidQuery`, ``OfflineIndexError``, `StorageError`,
+    /// - Throws: ``DirectoryError`` of the kinds `emptySearch`, `invalidQuery` and `notInCopy`, ``OfflineIndexError``, `StorageError`,
     ///   `CancellationError`.
     public func count(of query: UserQuery) async throws -> Int {
+        // The number depends neither on the size of a page nor on the order.
+        let query = query.pageForTotal
         try OfflinePages.check(query, isPlanned: false)
-        return try await count(ofPlanned: query.filter)
+        return try await count(ofPlanned: query)
     }
 
-    fileprivate func count(ofPlanned filter: UserFilter?) async throws -> Int {
-        guard filter != nil else { return try summary().users }
+    fileprivate func count(ofPlanned query: UserQuery) async throws -> Int {
+        guard query.filter != nil || query.search != nil else { return try summary().users }
         var count = 0
         var position: Position? = Position()
         while let start = position {
-            let (users, next) = try page(ofPlanned: filter, select: ["id"], after: start, limit: 1000)
+            let (users, next) = try page(of: query, select: ["id"], after: start, limit: 1000)
             count += users.count
             position = next
             // Lets other callers of the actor run.
@@ -43,7 +45,7 @@ extension OfflineDirectory: UserDirectory {
 
     /// Throws an error: the copy does not contain which user is signed in.
     public func me(select: [String]) async throws -> User {
-        throw OfflineCondition.unsupported("it does not say which person is signed in")
+        throw OfflineCondition.unsupported("the copy does not contain which user is signed in")
     }
 
     /// Returns one user. The copy contains no related objects: every part is ``UserDetail/Part/notRequested``.
@@ -77,10 +79,10 @@ private struct OfflinePages: UserPageSource {
     mutating func next() async throws -> UserPage? {
         try checked.get()
         guard let position, query.limit != count else { return nil }
-        let total = query.countsTotal && count == 0 ? try await directory.count(ofPlanned: query.filter) : nil
+        let total = query.countsTotal && count == 0 ? try await directory.count(ofPlanned: query) : nil
         let size = min(query.pageSize ?? 100, query.limit.map { $0 - count } ?? .max)
         let (users, next) = try await directory.page(
-            ofPlanned: query.filter, select: query.select, after: position, limit: size)
+            of: query, select: query.select, after: position, limit: size)
         self.position = next
         count += users.count
         return UserPage(users: users, count: total, hasMore: next != nil)
@@ -89,11 +91,12 @@ private struct OfflinePages: UserPageSource {
     static func check(_ query: UserQuery, isPlanned: Bool) throws(DirectoryError) {
         // The copy rejects what the service rejects.
         if !isPlanned { _ = try query.plan() }
-        if query.search != nil { throw OfflineCondition.unsupported("it is not searched in the service's words") }
-        if !query.orderBy.isEmpty { throw OfflineCondition.unsupported("it has an order of its own") }
-        if query.isAmongDeleted { throw OfflineCondition.unsupported("the deleted are not kept") }
+        if !query.orderBy.isEmpty { throw OfflineCondition.unsupported("the copy is not sorted") }
+        if query.isAmongDeleted { throw OfflineCondition.unsupported("the copy does not contain deleted users") }
         let selection = try Selection(query.select, expanding: query.expand)
-        if selection.expansion != nil { throw OfflineCondition.unsupported("related people are not kept") }
+        if let expansion = selection.expansion {
+            throw OfflineCondition.unsupported("the copy does not contain the \(expansion.relation)")
+        }
     }
 }
 

@@ -29,19 +29,23 @@ public actor OfflineDirectory {
 
     /// Returns the users that match a typed text, the best match first.
     ///
-    /// A user matches if each word is the start of a word of the display name, the given name, the surname, or the part before the `@`
-    /// of the mail address or sign-in name. Case and accents are ignored. Users whose display name starts with the text are first,
-    /// then those whose given name does, then the surname, then the others.
+    /// ``SearchText`` decides the users and their order. Case and accents are ignored. With a limit, users whose given name or
+    /// surname is a word of the text have precedence, then users whose given name or surname starts with one.
     ///
     /// - Parameter limit: The maximum number of users, 1 to 1,000.
     /// - Returns: An empty list for a text without letters and digits.
-    /// - Throws: ``OfflineIndexError``, `StorageError`.
+    /// - Throws: ``OfflineIndexError``, `StorageError`; ``DirectoryError`` of the kind `notInCopy` if the copy contains neither names
+    ///   nor addresses.
     public func users(typed text: String, limit: Int = 50) throws -> [User] {
-        try withDatabase { database in
+        let text = SearchText(text)
+        return try withDatabase { database in
             let saved = try database.state().properties
-            return try database.users(matching: text, limit: min(max(limit, 1), 1000)).map {
+            guard !text.words.isEmpty else { return [] }
+            let condition = try OfflineCondition(.matching(text), saved: saved)
+            let users = try database.users(matching: text, condition, limit: min(max(limit, 1), 1000)).map {
                 Self.user($0, saved: saved, select: saved)
             }
+            return text.ranked(users)
         }
     }
 
@@ -75,16 +79,18 @@ public actor OfflineDirectory {
         matching filter: UserFilter?, select: [String]? = nil, after position: Position, limit: Int
     ) throws -> (users: [User], next: Position?) {
         _ = try filter?.odata()
-        return try page(ofPlanned: filter, select: select, after: position, limit: limit)
+        var query = UserQuery.everyone()
+        query.filter = filter
+        return try page(of: query, select: select, after: position, limit: limit)
     }
 
-    /// Returns a page for a filter that is checked already.
+    /// Returns a page for the filter and the search of a query that is checked already.
     func page(
-        ofPlanned filter: UserFilter?, select: [String]?, after position: Position, limit: Int
+        of query: UserQuery, select: [String]?, after position: Position, limit: Int
     ) throws -> (users: [User], next: Position?) {
         try withDatabase { database in
             let saved = try database.state().properties
-            let condition = try filter.map { try OfflineCondition($0, saved: saved) }
+            let condition = try OfflineCondition.of(query, saved: saved)
             guard limit > 0 else { return ([], nil) }
             let (found, isEnd) = try database.users(condition, after: position.number, limit: limit)
             var next = position

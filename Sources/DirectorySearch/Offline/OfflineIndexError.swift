@@ -10,6 +10,8 @@ public struct OfflineIndexError: Error, Sendable, Equatable {
         case damaged
         /// A later version of this program wrote the file.
         case laterVersion
+        /// An earlier version of this program wrote the file.
+        case earlierVersion
         /// The file belongs to another account.
         case anotherAccount
         /// Another process removed the copy during the sync. The sync wrote nothing after that.
@@ -42,6 +44,7 @@ extension OfflineIndexError: CustomStringConvertible {
         case .missing: "nobody is kept offline for this account"
         case .damaged: "the offline copy cannot be read"
         case .laterVersion: "the offline copy was written by a later version"
+        case .earlierVersion: "the offline copy was written by an earlier version"
         case .anotherAccount: "the offline copy is that of another account"
         case .forgotten: "the offline copy was forgotten while it was being made"
         case .ownedByAnotherUser: "the offline copy belongs to another user"
@@ -53,7 +56,7 @@ extension OfflineIndexError: CustomStringConvertible {
     public var remedy: DirectoryRemedy {
         switch kind {
         case .missing, .forgotten: .sync
-        case .damaged, .laterVersion, .anotherAccount: .replaceCopy
+        case .damaged, .laterVersion, .earlierVersion, .anotherAccount: .replaceCopy
         case .ownedByAnotherUser: .chooseOwnStore
         case .notCreated: .makeRoom
         }

@@ -21,6 +21,7 @@ public struct UserFilter: Sendable, Equatable {
         case not(Expression)
         case all([Expression])
         case any([Expression])
+        case text(SearchText)
         case raw(String)
     }
 

@@ -59,6 +59,8 @@ struct SCIMFilterWriter: LogicWriter {
         case .not(let inner): return "not (\(try write(inner, depth: depth + 1, isNested: false)))"
         case .all(let parts): return try write(parts, joinedBy: " and ", depth: depth, isNested: isNested)
         case .any(let parts): return try write(parts, joinedBy: " or ", depth: depth, isNested: isNested)
+        case .text(let text):
+            return try write(text.expression(), depth: depth + 1, isNested: isNested)
         case .raw(let text):
             guard !text.isBlank else { throw DirectoryError(.emptySearch) }
             comparisons += 1

@@ -77,32 +77,40 @@ extension BrowseDrawing {
             guard underWay.progress != nil else { return [("Esc", "give up"), ("ctrl-c", "end")] }
             return [("c", "copy the address"), ("Esc", "give up"), ("ctrl-c", "end")]
         case .log, .help: return [("j k", "scroll"), ("Esc", "back"), ("ctrl-c", "end")]
+        case .export: return [(".vcf .csv .json", "format"), ("Enter", "write"), ("Esc", "back")]
         case nil: break
         }
         let help = ("?", "help")
         let quit = ("q", "quit")
+        let isPicker = model.picker != nil
         switch model.focus {
         case .query:
             let end = ("ctrl-c", "end")
             if model.mustSignIn { return [help, ("Enter", "sign in"), end] }
             if model.accounts != nil, model.current == nil { return [("Enter", "choose an account"), help, end] }
             if let failure = model.search.failure {
-                return [("Enter", failure.needsSignIn ? "sign in" : "try again"), ("Down", "list"), help, end]
+                return [("Enter", failure.needsSignIn ? "sign in" : "try again"), ("Tab", "pane"), help, end]
             }
-            return [("Enter", "list"), ("Tab", "pane"), ("Esc", "clear"), help, end]
+            return [
+                ("Enter", isPicker ? "choose" : "list"), ("Up Down", "move"), ("Tab", "pane"), ("Esc", "clear"), help,
+                end,
+            ]
         case .list:
             if model.list.rows.isEmpty { return [("/", "search"), ("a", "account"), ("[", "back"), help, quit] }
             var keys = [
-                ("Enter", "detail"), ("/", "search"), ("c", "copy mail"), ("m", "manager"), ("r", "reports"),
+                ("Enter", isPicker ? "choose" : "detail"), ("/", "search"), ("c", "copy mail"), ("m", "manager"),
+                ("r", "reports"),
                 ("y", "copy menu"), ("space", "mark"), ("M", "groups"), ("a", "account"), ("[", "back"),
             ]
+            if isPicker { keys.insert(("space", "mark"), at: 1) }
             if !model.marked.isEmpty { keys.insert(("ctrl-s", "export"), at: 2) }
             return usable(keys) + [help, quit]
         case .detail:
-            return usable([
-                ("Esc", "list"), ("/", "search"), ("c", "copy mail"), ("m", "manager"), ("r", "reports"),
-                ("y", "copy menu"), ("M", "groups"), ("p", "photo"), ("a", "account"), help, quit,
-            ])
+            return (isPicker ? [("Enter", "choose")] : [])
+                + usable([
+                    ("Esc", "list"), ("/", "search"), ("c", "copy mail"), ("m", "manager"), ("r", "reports"),
+                    ("y", "copy menu"), ("M", "groups"), ("p", "photo"), ("a", "account"), help, quit,
+                ])
         }
     }
 

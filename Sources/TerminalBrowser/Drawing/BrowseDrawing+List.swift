@@ -158,18 +158,18 @@ extension BrowseDrawing {
             return [
                 plain(
                     "Type at least \(BrowseModel.minimumLetters) letters of a name, a mail address or a sign-in name."),
-                quiet("People appear while you type. Down or Enter goes to the list, ? shows all keys."),
+                quiet("Users appear while you type. Up and Down move in the list, Enter goes to it, ? shows all keys."),
             ]
         }
         let isCopy = model.list.source == .offline
         let position = isCopy ? "the copy on this machine" : "the directory of \(accountName)"
         return [
-            plain("Nobody is found for \(text)."),
+            plain("No user has a name or address that starts with \"\(text)\"."),
             quiet(
-                "Searched in \(position): names, mail addresses and sign-in names that begin with "
-                    + (text.contains(" ") ? "these words." : "it.")),
+                "Searched in \(position): given names, surnames, display names, mail addresses and user names that start with "
+                    + (text.contains(" ") ? "the text or with each word." : "it.")),
             plain(
-                "Try fewer letters, another spelling or the surname alone"
+                "Try fewer letters, another spelling or only the surname"
                     + (model.accounts.map { $0.count > 1 } == true ? ", or another account (a in the list)." : ".")),
         ]
     }

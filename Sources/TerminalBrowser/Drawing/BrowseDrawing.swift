@@ -20,10 +20,14 @@ struct BrowseDrawing {
         let (line, cursor) = queryLine
         var rows = [line]
         rows += body
-        for (position, notice) in noticeLines.reversed().enumerated() { rows[rows.count - 1 - position] = notice }
+        var above = noticeLines
+        let prompt = exportPrompt
+        if let prompt { above = above.suffix(max(0, rows.count - 2)) + [prompt.line] }
+        for (position, notice) in above.reversed().enumerated() { rows[rows.count - 1 - position] = notice }
         rows.append(bar)
         screen.rows = rows.map(\.pieces)
         if model.focus == .query, model.overlay == nil { screen.cursor = ScreenPosition(column: cursor, row: 0) }
+        if let prompt { screen.cursor = ScreenPosition(column: prompt.cursor, row: rows.count - 2) }
         screen.picture = picture
         return screen
     }
@@ -37,7 +41,7 @@ struct BrowseDrawing {
         case .signIn(let underWay):
             lines = [heading("Sign in", "", model.size.columns)] + signInLines(underWay, model.size.columns)
         case .copyMenu, .accounts: lines = menuBody
-        case nil: lines = panes
+        case .export, nil: lines = panes
         }
         return fitted(lines, model.layout.bodyRows, model.size.columns)
     }
@@ -106,7 +110,7 @@ struct BrowseDrawing {
         let accountRoom = account.isEmpty ? 0 : min(TerminalText.width(account), model.size.columns / 3) + 2
         // The cursor may stand behind the last letter.
         let room = max(1, model.size.columns - start - accountRoom - 1)
-        let (shown, cursor) = queryWindow(room)
+        let (shown, cursor) = window(of: model.query, room)
         if model.query.text.isEmpty {
             line.add(
                 TerminalText.truncated(model.mustSignIn ? "" : "the beginning of a name or an address", to: room),
@@ -129,6 +133,18 @@ struct BrowseDrawing {
         return TerminalText.truncated(String(account.dropLast(type.count)), to: room) + type
     }
 
+    /// The line for the name of the exported file, above the keys, and the column of the cursor.
+    private var exportPrompt: (line: ScreenLine, cursor: Int)? {
+        guard case .export(let file) = model.overlay else { return nil }
+        var line = ScreenLine(columns: model.size.columns)
+        line.add("Export to ", .heading)
+        let start = line.width
+        let (shown, cursor) = window(of: file, max(1, model.size.columns - start - 1))
+        line.add(shown, .input)
+        line.fill()
+        return (line, min(start + cursor, model.size.columns - 1))
+    }
+
     /// Whom the searches are sent as, in words.
     var accountName: String {
         guard model.accounts != nil else { return "" }
@@ -139,11 +155,11 @@ struct BrowseDrawing {
     }
 
     /// The part of the text around the cursor that has room, and the cursor's column in it.
-    private func queryWindow(_ room: Int) -> (text: String, cursor: Int) {
-        let graphemes = model.query.text.map { String($0).visible }
+    private func window(of text: QueryText, _ room: Int) -> (text: String, cursor: Int) {
+        let graphemes = text.text.map { String($0).visible }
         let widths = graphemes.map(TerminalText.width)
         var first = 0
-        var before = widths[..<model.query.cursor].reduce(0, +)
+        var before = widths[..<text.cursor].reduce(0, +)
         while before > room {
             before -= widths[first]
             first += 1

@@ -1,4 +1,5 @@
 import CommandLineKit
+import Platform
 
 /// The beginnings of words that were searched for, to show them in what was found.
 struct MatchHighlighter: Sendable {
@@ -37,21 +38,5 @@ struct MatchHighlighter: Sendable {
 
     private static func isInWord(_ character: Character) -> Bool { character.isLetter || character.isNumber }
 
-    /// A letter without its case and its accents, as directories compare. Unicode's name for the letter says which it is: `LATIN SMALL
-    /// LETTER E WITH ACUTE`.
-    private static func folded(_ character: Character) -> String {
-        if character.isASCII { return character.lowercased() }
-        return String(character).lowercased().unicodeScalars.filter { !(0x300...0x36F).contains($0.value) }
-            .map(base).joined()
-    }
-
-    private static func base(_ scalar: Unicode.Scalar) -> String {
-        guard !scalar.isASCII, let name = scalar.properties.name, let with = name.firstRange(of: " WITH ") else {
-            return String(scalar)
-        }
-        let latin = "LATIN SMALL LETTER "
-        let base = name[..<with.lowerBound]
-        // A Latin letter may be meant by one of ASCII.
-        return base.hasPrefix(latin) ? base.dropFirst(latin.count).lowercased() : String(base)
-    }
+    private static func folded(_ character: Character) -> String { String(character).foldedForSearch }
 }

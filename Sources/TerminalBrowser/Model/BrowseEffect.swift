@@ -33,7 +33,10 @@ package enum BrowseEffect: Sendable {
     case signIn(Int, SignInTarget)
     /// Copy this text to the clipboard.
     case copy(String)
-    case export([User])
+    /// Write these users to a new file, as ``BrowseEvent/exported(count:file:)``.
+    case export([User], file: String, BrowseExportFormat)
+    /// End with these users as the result of the picker.
+    case choose([User])
     case redraw
     /// Stop, as ctrl-z does.
     case suspend

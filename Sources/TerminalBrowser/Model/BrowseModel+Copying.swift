@@ -86,16 +86,38 @@ extension BrowseModel {
         if markedIDs.remove(row.id) != nil {
             marked.removeAll { $0.id == row.id }
         } else if marked.count >= Self.maximumMarked {
-            say("More than \(Self.grouped(Self.maximumMarked)) people cannot be marked.", .warning)
+            say("At most \(Self.grouped(Self.maximumMarked)) users can be marked.", .warning)
         } else {
             markedIDs.insert(row.id)
             marked.append(row)
         }
     }
 
-    mutating func export() {
-        guard !marked.isEmpty else { return say("Nobody is marked: space marks a person.", .warning) }
-        say("Writing \(counted(marked.count, "person", "people"))…", .dimmed)
-        emit(.export(marked.map(\.user)))
+    /// Asks for the file of the marked users.
+    mutating func openExport() {
+        guard !marked.isEmpty else { return say("No user is marked: space in the list marks a user.", .warning) }
+        overlay = .export(QueryText("lodge-users.vcf"))
+    }
+
+    mutating func pressInExport(_ key: Key, _ file: QueryText) {
+        var file = file
+        switch key {
+        case .enter: export(to: file.text)
+        case .escape: overlay = nil
+        default:
+            file.edit(key)
+            overlay = .export(file)
+        }
+    }
+
+    private mutating func export(to file: String) {
+        guard let format = BrowseExportFormat(file: file) else {
+            let extensions = BrowseExportFormat.allCases.map { ".\($0.rawValue)" }
+            return say(
+                "The file name must end with \(extensions.dropLast().joined(separator: ", ")) or \(extensions.last ?? "").",
+                .warning)
+        }
+        say("Writing \(counted(marked.count, "user", "users"))…", .dimmed)
+        emit(.export(marked.map(\.user), file: file, format))
     }
 }

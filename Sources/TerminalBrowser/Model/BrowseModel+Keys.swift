@@ -14,7 +14,7 @@ extension BrowseModel {
         notice = nil
         if overlay != nil { return pressOnOverlay(key) }
         switch key {
-        case .control("s"): export()
+        case .control("s"): openExport()
         case .control("r"): retry()
         case .tab: turn(to: 1)
         case .backTab: turn(to: -1)
@@ -45,27 +45,24 @@ extension BrowseModel {
     private mutating func pressInQuery(_ key: Key) {
         switch key {
         case .character("?"): overlay = .help(down: 0)
-        case .character(let character):
-            var isCut = false
-            edit { isCut = $0.insert(String(character)) }
-            if isCut { say("Longer than this no text is searched for.", .warning) }
-        case .left: query.move(by: -1)
-        case .right: query.move(by: 1)
-        case .home, .control("a"): query.moveToStart()
-        case .end, .control("e"): query.moveToEnd()
-        case .backspace, .control("h"): edit { $0.deleteBackward() }
-        case .delete, .control("d"): edit { $0.deleteForward() }
-        case .control("u"): edit { $0.deleteToStart() }
-        case .control("k"): edit { $0.deleteToEnd() }
-        case .control("w"): edit { $0.deleteWord() }
         case .enter: enterInQuery()
-        case .down: focus = mustSignIn ? .query : .list
-        case .pageDown, .pageUp:
-            if !list.rows.isEmpty { focus = .list }
-            list.move(by: key == .pageDown ? page : -page)
+        // The list follows the arrows at once, and the text can still be changed.
+        case .down, .control("n"): moveSelection(by: 1)
+        case .up, .control("p"): moveSelection(by: -1)
+        case .pageDown: moveSelection(by: page)
+        case .pageUp: moveSelection(by: -page)
         case .escape: escapeInQuery()
-        default: break
+        default:
+            var isCut = false
+            edit { isCut = $0.edit(key) }
+            if isCut { say("A search text has at most \(QueryText.maximumBytes) bytes.", .warning) }
         }
+    }
+
+    private mutating func moveSelection(by count: Int) {
+        guard !list.rows.isEmpty else { return }
+        isVisited = true
+        list.move(by: count)
     }
 
     private mutating func enterInQuery() {
@@ -74,11 +71,14 @@ extension BrowseModel {
         if search.failure != nil { return retry() }
         guard isLongEnough || !list.rows.isEmpty else { return say("Type at least two letters of a name.", .warning) }
         if search.due != nil { sendSearch() }
+        if picker != nil { return choose() }
         focus = .list
     }
 
     private mutating func escapeInQuery() {
-        guard !query.text.isEmpty else { return say("ctrl-c ends the program; ? shows the keys.") }
+        guard !query.text.isEmpty else {
+            return picker == nil ? say("ctrl-c ends the program; ? shows the keys.") : emit(.quit)
+        }
         // What is cleared by mistake comes back with `[`.
         if !list.rows.isEmpty { isVisited = true }
         edit {
@@ -120,6 +120,7 @@ extension BrowseModel {
     private mutating func enterInList() {
         if accounts != nil, current == nil { return offerSignIn() }
         guard list.selection != nil else { return sayNoUser() }
+        if picker != nil { return choose() }
         focus = .detail
         if detail.due != nil, !isWaiting { sendDetail() }
     }
@@ -138,6 +139,7 @@ extension BrowseModel {
         }
         switch key {
         case .left: focus = .list
+        case .enter where picker != nil: choose()
         case .escape: if detail.showsGroups { toggleGroups() } else { focus = .list }
         case .character(" "): toggleMark()
         default: pressCommand(key)
@@ -163,7 +165,7 @@ extension BrowseModel {
         case .character("q"): emit(.quit)
         case .character(let character):
             let shown = String(character).visible
-            say("\(shown) does nothing here: / goes to the search line, ? shows the keys.")
+            say("\(shown) has no function here: / goes to the search line, ? shows the keys.")
         default: break
         }
     }
@@ -179,6 +181,7 @@ extension BrowseModel {
         case .signIn(let underWay): pressInSignIn(key, underWay)
         case .log(let up): pressInText(key, up, grows: true)
         case .help(let down): pressInText(key, down, grows: false)
+        case .export(let file): pressInExport(key, file)
         case nil: break
         }
     }

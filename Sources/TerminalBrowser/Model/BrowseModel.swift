@@ -14,6 +14,8 @@ package struct BrowseModel: Sendable {
         case signIn(SignInUnderWay)
         case log(up: Int)
         case help(down: Int)
+        /// The name of the file for the marked users.
+        case export(QueryText)
     }
 
     /// A sentence about what was just done or went wrong. The next key takes it away.
@@ -50,6 +52,8 @@ package struct BrowseModel: Sendable {
     let isOffline: Bool
     /// The line below the users of a copy on this machine that is not complete.
     let incompleteNote: String
+    /// Whether the user chooses users for another program.
+    let picker: BrowsePicker?
 
     // What is on the screen.
     var size = ScreenSize(columns: 80, rows: 24)
@@ -98,15 +102,17 @@ package struct BrowseModel: Sendable {
     ///   - showsPictures: whether the terminal can show pictures; otherwise a key requests a photo, drawn with blocks.
     ///   - isOffline: whether only the offline copy is searched.
     ///   - incompleteNote: the line below the users of an incomplete copy.
+    ///   - picker: the choice of users for another program; `nil` to browse only.
     package init(
         text: String = "", types: [String] = [], showsPictures: Bool = false, isOffline: Bool = false,
-        incompleteNote: String = "Not complete."
+        incompleteNote: String = "Not complete.", picker: BrowsePicker? = nil
     ) {
         query = QueryText(text)
         self.types = types
         self.showsPictures = showsPictures
         self.isOffline = isOffline
         self.incompleteNote = incompleteNote
+        self.picker = picker
         detail.showsPhoto = showsPictures
     }
 
@@ -138,8 +144,10 @@ package struct BrowseModel: Sendable {
         case .copied(let text, let tool): takeCopied(text, tool)
         case .copyFailed(let reason): say("This was not copied: \(reason.visible).", .failure)
         case .exported(let count, let file):
-            say("\(counted(count, "person", "people")) written to \(file.visible).", .good)
-        case .exportFailed(let reason): say("Nobody was exported: \(reason.visible).", .failure)
+            if case .export = overlay { overlay = nil }
+            say("Wrote \(counted(count, "user", "users")) to \(file.visible).", .good)
+        // The prompt stays, for another name.
+        case .exportFailed(let reason): say("\(reason.visible).", .failure)
         case .logged(let line):
             log.append(line.visible)
             if log.count > Self.maximumLogLines { log.removeFirst(log.count - Self.maximumLogLines) }

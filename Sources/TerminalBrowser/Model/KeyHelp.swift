@@ -15,7 +15,11 @@ enum KeyHelp {
         Section(
             title: "In the search line", pane: .query,
             entries: [
-                ("Down Enter", [.down, .enter], "to the list"),
+                (
+                    "Up Down", [.up, .down, .control("n"), .control("p"), .pageUp, .pageDown],
+                    "move in the list; also ctrl-p ctrl-n PgUp PgDn"
+                ),
+                ("Enter", [.enter], "to the list (picker: choose)"),
                 ("Esc", [.escape], "clear"),
                 ("ctrl-a ctrl-e", [.control("a"), .control("e")], "to the start, to the end"),
                 ("ctrl-w", [.control("w")], "delete the word before the cursor"),
@@ -29,19 +33,19 @@ enum KeyHelp {
                     "g G PgUp PgDn", [.character("g"), .character("G"), .pageUp, .pageDown],
                     "to the start, to the end, by a page"
                 ),
-                ("Enter", [.enter], "to the detail"),
+                ("Enter", [.enter], "to the detail (picker: choose)"),
                 ("Esc", [.escape], "back"),
                 ("/", [.character("/")], "to the search line"),
                 ("m", [.character("m")], "the manager"),
-                ("r", [.character("r")], "those who report to the person"),
-                ("M", [.character("M")], "the groups of the person"),
+                ("r", [.character("r")], "the direct reports"),
+                ("M", [.character("M")], "the groups"),
                 ("[ ]", [.character("["), .character("]")], "back to what was shown, and forward"),
                 ("c", [.character("c")], "copy the mail address"),
                 ("y", [.character("y")], "menu of everything that can be copied"),
-                ("space", [.character(" ")], "mark the person"),
+                ("space", [.character(" ")], "mark the user"),
                 ("p", [.character("p")], "show or hide photos"),
                 ("a", [.character("a")], "accounts: switch, sign in"),
-                ("R", [.character("R")], "try again, read anew"),
+                ("R", [.character("R")], "try again, reload"),
                 ("L", [.character("L")], "log of the requests"),
                 ("?", [.character("?")], "this page"),
                 ("q", [.character("q")], "quit"),
@@ -50,10 +54,10 @@ enum KeyHelp {
             title: "In every pane", pane: nil,
             entries: [
                 ("Tab", [.tab, .backTab], "the next pane"),
-                ("ctrl-s", [.control("s")], "export the marked people"),
-                ("ctrl-r", [.control("r")], "try again, read anew"),
-                ("ctrl-l", [.control("l")], "draw the screen anew"),
-                ("ctrl-z", [.control("z")], "stop for now; fg comes back"),
+                ("ctrl-s", [.control("s")], "export the marked users to a file"),
+                ("ctrl-r", [.control("r")], "try again, reload"),
+                ("ctrl-l", [.control("l")], "redraw the screen"),
+                ("ctrl-z", [.control("z")], "suspend; fg resumes"),
                 ("ctrl-c", [.control("c")], "quit"),
             ]),
     ]

@@ -40,6 +40,25 @@ struct QueryText: Hashable, Sendable {
         return isCut
     }
 
+    /// Handles a key of an editor of one line, and ignores other keys. Returns whether some of the text had no room.
+    @discardableResult mutating func edit(_ key: Key) -> Bool {
+        switch key {
+        case .character(let character): return insert(String(character))
+        case .paste(let text): return insert(text)
+        case .left: move(by: -1)
+        case .right: move(by: 1)
+        case .home, .control("a"): moveToStart()
+        case .end, .control("e"): moveToEnd()
+        case .backspace, .control("h"): deleteBackward()
+        case .delete, .control("d"): deleteForward()
+        case .control("u"): deleteToStart()
+        case .control("k"): deleteToEnd()
+        case .control("w"): deleteWord()
+        default: break
+        }
+        return false
+    }
+
     mutating func deleteBackward() { deleteBefore { $0.dropLast() } }
 
     mutating func deleteForward() {

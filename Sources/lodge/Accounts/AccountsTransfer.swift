@@ -11,7 +11,7 @@ import StrictJSON
         static let name = Argument.required("NAME", "name of your own, good for --account")
         static let file = Argument.optional("FILE", "file to read", completion: .file)
         static let exportedAccount = Argument.optional("ACCOUNT", "account to export; else all", completion: .account)
-        static let revealSecrets = Option.flag("reveal-secrets", "write tokens in the clear", environment: .none)
+        static let revealSecrets = Option.flag("reveal-secrets", "write tokens in the clear")
         static let outputFile = Option.text("output-file", "FILE", "file to make", completion: .file)
     }
 

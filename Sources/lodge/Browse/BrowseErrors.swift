@@ -35,17 +35,6 @@ extension BrowseFailure {
 }
 
 extension CommandError {
-    static func notTerminal(_ terminal: TerminalState) -> CommandError {
-        let which =
-            switch (terminal.inputIsTerminal, terminal.outputIsTerminal) {
-            case (false, false): "neither standard input nor standard output is one"
-            case (false, true): "standard input is none"
-            default: "standard output is none"
-            }
-        return CommandError(
-            .usage, "browse needs a terminal", reason: which, hint: "\(run: "search") ada works without one")
-    }
-
     init(_ error: TerminalError) {
         switch error {
         case .unusable(let name):
@@ -57,6 +46,11 @@ extension CommandError {
                 hint:
                     "set TERM to the name of your terminal, such as xterm-256color; \(run: "search") ada works without it"
             )
+        case .none(let code):
+            self.init(
+                .usage, "browse needs a terminal",
+                reason: "the session has no terminal: \(String(cString: strerror(code)))",
+                hint: "to search without a terminal, run: \(run: "search") ada")
         case .background:
             self.init(
                 .usage, "browse needs the terminal for itself",

@@ -1,32 +1,47 @@
 import CommandLineKit
-import TerminalBrowser
-import Platform
 import DirectorySearch
+import Platform
+import TerminalBrowser
 
-/// Writes people as vCards into a new file.
-enum BrowseExport {
-    private static let attempts = 1000
+/// Writes users to a new file.
+@MainActor struct BrowseExport {
+    let environment: [String: String]
+    /// Unpredictable letters for the name of a temporary file.
+    let suffix: String
 
-    /// Writes a new file in this folder: `lodge-users.vcf`, `lodge-users-2.vcf` and so on. Returns its name.
-    static func write(_ users: [User], in folder: String = ".") throws(CommandError) -> String {
-        let cards = Data(users.compactMap { UserRecord(user: $0).vCard?.text }.joined().utf8)
-        for number in 1...attempts {
-            let name = number == 1 ? "lodge-users.vcf" : "lodge-users-\(number).vcf"
-            let file = URL(filePath: folder + "/" + name)
-            guard !FileManager.default.fileExists(atPath: file.path) else { continue }
-            do {
-                try cards.write(to: file, options: .withoutOverwriting)
-                return name
-            } catch let error as CocoaError where error.code == .fileWriteFileExists {
-                continue
-            } catch {
-                throw CommandError(
-                    .failed, "\(name) cannot be written here", reason: "the system refuses it",
-                    hint: "start lodge in a folder that may be written to")
-            }
-        }
+    /// Writes a file, and never replaces one.
+    ///
+    /// - Throws: ``CommandError`` if the file exists or cannot be written.
+    func write(_ users: [User], to file: String, _ format: BrowseExportFormat) throws {
+        guard
+            case .failure(let failure) = OwnerOnlyFile.create(
+                path(file), try content(users, format), suffix: suffix, mode: 0o666)
+        else { return }
         throw CommandError(
-            .failed, "there are \(attempts) files of this name already", reason: "lodge-users.vcf and so on",
-            hint: "move some of them away")
+            .failed, "cannot write \(file)",
+            reason: failure.code == EEXIST ? "the file exists; choose another name" : failure.explanation)
+    }
+
+    private func content(_ users: [User], _ format: BrowseExportFormat) throws -> [UInt8] {
+        let format: OutputFormat =
+            switch format {
+            case .vCard: .vCard
+            case .csv: .csv
+            case .json: .json
+            }
+        let output = CapturedOutput()
+        let console = Console(program: Program.name, output: output, errorOutput: output)
+        let fields = UserQuery.defaultProperties
+        let writer = format.list(UserRecord.columns(fields, format), console)
+        for user in users { try writer.write(UserRecord(user: user, fields: fields)) }
+        try writer.finish()
+        try console.flush()
+        return output.bytes
+    }
+
+    /// Returns the path of a file as a shell reads it: `~/` is the home folder.
+    private func path(_ file: String) -> String {
+        guard file.hasPrefix("~/"), let home = environment["HOME"], home.hasPrefix("/") else { return file }
+        return home + file.dropFirst(1)
     }
 }

@@ -12,6 +12,9 @@ import OAuth2AccountStore
     private let accounts: BrowseAccounts
     private let users: BrowseUsers
     private let clipboard: BrowseClipboard
+    private let context: CommandContext
+    /// The users that the picker chose.
+    private(set) var chosen: [User] = []
     private let tasks = BrowseTasks()
     private let start = ContinuousClock.now
     private var alarm: Task<Void, Never>?
@@ -24,6 +27,7 @@ import OAuth2AccountStore
         self.terminal = terminal
         self.inbox = inbox
         self.accounts = accounts
+        self.context = context
         users = BrowseUsers(accounts, inbox, isOffline: context.invocation[BrowseCommand.Input.offline])
         clipboard = BrowseClipboard(environment: context.world.environment)
     }
@@ -78,7 +82,11 @@ import OAuth2AccountStore
             tasks.begin(.account) { await self.accounts.publish() }
         case .signIn(let number, let whom): tasks.begin(.number(number)) { await self.accounts.signIn(number, whom) }
         case .copy(let text): copy(text)
-        case .export(let users): tasks.begin(.export) { await self.export(users) }
+        case .export(let users, let file, let format):
+            tasks.begin(.export) { self.export(users, to: file, format) }
+        case .choose(let users):
+            chosen = users
+            return false
         case .redraw: terminal.redraw()
         case .suspend: terminal.suspend()
         case .quit: return false
@@ -117,13 +125,23 @@ import OAuth2AccountStore
         }
     }
 
-    private func export(_ users: [User]) async {
-        do throws(CommandError) {
-            let file = try BrowseExport.write(users)
+    private func export(_ users: [User], to file: String, _ format: BrowseExportFormat) {
+        do {
+            let suffix = try context.dependencies().randomLetters()
+            try BrowseExport(environment: context.world.environment, suffix: suffix).write(users, to: file, format)
             inbox.post(.exported(count: users.count, file: file))
         } catch {
+            let error = CommandError(reporting: error)
             inbox.post(.exportFailed([error.message, error.reason].compactMap { $0 }.joined(separator: ": ")))
         }
+    }
+
+    /// Returns the chosen users with these fields. Fields that the list does not have are loaded.
+    func chosen(with fields: [String]) async throws -> [User] {
+        guard !Set(fields).isSubset(of: UserQuery.defaultProperties) else { return chosen }
+        var users: [User] = []
+        for user in chosen { users.append(try await self.users.user(user, select: fields)) }
+        return users
     }
 }
 

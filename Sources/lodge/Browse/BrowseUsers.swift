@@ -24,7 +24,7 @@ import OAuth2AccountStore
 
     func forgetSearch() { nextPages = nil }
 
-    /// Posts the users for a text: from the offline copy, if there is one, then from the directory.
+    /// Posts the users for the text: from the offline copy, if there is one, then from the directory.
     func search(_ number: Int, _ text: String) async throws {
         let active = try active()
         if isOffline {
@@ -41,15 +41,16 @@ import OAuth2AccountStore
         }
         // The copy may be missing, damaged or at work: the directory is asked all the same.
         if let page = await offlinePage(text, active), !Task.isCancelled { inbox.post(.users(number, page)) }
-        let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
-        var source = active.directory.pages(matching: UserQuery(.typed(words), pageSize: Self.pageSize)).makeSource()
+        let text = SearchText(text)
+        let pages = active.directory.pages(matching: UserQuery(.matching(text), pageSize: Self.pageSize))
+        var source = pages.ranked(by: text).makeSource()
         let page = try await source.next() ?? UserPage(users: [])
         guard !Task.isCancelled else { return }
         nextPages = page.hasMore ? (number, source) : nil
         post(number, page.users, hasMore: page.hasMore, .directory)
     }
 
-    /// Posts the users of the offline copy for a text, if there are any.
+    /// Posts the users of the offline copy for the text, if there are any.
     func localPreview(_ number: Int, _ text: String) async {
         guard let active = accounts.active, let page = await offlinePage(text, active), !Task.isCancelled else {
             return
@@ -81,6 +82,15 @@ import OAuth2AccountStore
         let directory: any UserDirectory = isOffline ? active.copy : active.directory
         inbox.post(
             .detail(number, try await directory.detail(of: id, select: UserQuery.defaultProperties, parts: parts)))
+    }
+
+    /// Returns a user of the list with other properties.
+    func user(_ user: User, select: [String]) async throws -> User {
+        let active = try active()
+        guard let name = user.id ?? user.userPrincipalName ?? user.mail else { return user }
+        return isOffline
+            ? try await active.copy.user(name, select: Optional(select))
+            : try await active.directory.user(name, select: select)
     }
 
     /// Posts the photo of a user; only Graph has photos.

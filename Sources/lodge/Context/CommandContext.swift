@@ -27,6 +27,10 @@ struct CommandEnvironment {
         ProcessReplacement.replace
     /// Opens the terminal of `browse`, which posts its keys to this queue; nil: the process's own.
     var browseTerminal: (@MainActor (EventQueue) async throws -> any BrowseTerminal)?
+    /// Connects standard input and output to the terminal of the session.
+    var takeControllingTerminal: @MainActor () throws(TerminalError) -> ControllingTerminal = {
+        () throws(TerminalError) in try ControllingTerminal()
+    }
     var sleep: (@Sendable (Duration) async throws -> Void)?
     let stores = OpenStores()
 }
@@ -35,6 +39,13 @@ struct CommandEnvironment {
 /// interrupted.
 final class OpenStores: Sendable {
     private let stores = Mutex<[AccountStore]>([])
+    private let accountType = Mutex<String?>(nil)
+
+    /// The type of the account that the command uses; `nil` before it has one. The commands of hints name it.
+    var usedType: String? {
+        get { accountType.withLock { $0 } }
+        set { accountType.withLock { $0 = newValue } }
+    }
 
     func add(_ store: AccountStore) { stores.withLock { $0.append(store) } }
 
@@ -163,6 +174,7 @@ final class OpenStores: Sendable {
     /// Returns the account of the command line, the current account of its type, or the active account.
     func account(_ store: AccountStore, named name: String? = nil) async throws -> Account {
         let account = try await chosenAccount(store, named: name)
+        world.stores.usedType = account.type
         reportSelection(account)
         return account
     }

@@ -129,7 +129,7 @@ extension CommandError {
     private init(directory error: DirectoryError) {
         let status: ExitStatus =
             switch error.kind {
-            case .emptySearch, .invalidQuery: .usage
+            case .emptySearch, .invalidQuery, .notInCopy: .usage
             case .invalidURL: .settings
             case .signInNeeded: .signInNeeded
             case .notPermitted: .notPermitted

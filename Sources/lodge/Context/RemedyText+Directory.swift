@@ -9,6 +9,12 @@ extension RemedyText {
         case .enterText: command("search") + " ada"
         case .signIn(let claims): hint(CommandError.signIn(asking: claims))
         case .sync: command("sync")
+        case .askAdministrator(let permissions):
+            permissions.first.map { permission in
+                "to request the permission, which an administrator may have to approve, run: " + command("sign-in")
+                    + Hint((type.map { " \($0)" } ?? "") + " --add-scope " + permission.shellWord)
+            } ?? Hint(remedy.description)
+        case .searchDirectory: "to search the directory, leave out --offline"
         case .raiseLimit(let users):
             "check the directory's address in the settings; to allow more users: " + command("sync")
                 + " --limit \(2 * users)"

@@ -15,12 +15,11 @@ import StrictJSON
             completion: .file)
         static let clients = Option.texts(
             "client", "ID[:SECRET]",
-            "accept this client instead of lodge and lodge-confidential:not-a-secret", environment: .none)
+            "accept this client instead of lodge and lodge-confidential:not-a-secret")
         static let redirectURIs = Option.texts(
-            "redirect-uri", "URI", "also accept this redirect URI, of every client", environment: .none)
+            "redirect-uri", "URI", "also accept this redirect URI, of every client")
         static let approve = Option.flag(
-            "approve", "act for the user: sign in without a page, as login_hint or the first user",
-            environment: .none)
+            "approve", "act for the user: sign in without a page, as login_hint or the first user")
         static let tokenLifetime = Option.seconds(
             "token-lifetime", "SECONDS", "life of an access token (3600)", in: 1...86_400)
         static let injectedError = Option.texts(

@@ -10,18 +10,19 @@ import StrictJSON
             "properties", "A,B,C", "what to keep of each person; other properties than before begin a new list")
         static let limit = Option.integer(
             "limit", "N", "copy at most this number of users (5000000)",
-            in: 1...DirectorySync.largestMaximumUsers, environment: .none)
-        static let forget = Option.flag("forget", "overwrite and remove the copy", environment: .none)
+            in: 1...DirectorySync.largestMaximumUsers)
+        static let forget = Option.flag("forget", "overwrite and remove the copy")
         static let all = Option.flag(
-            "all", "with --forget, the copies of all accounts, also of those that are gone", environment: .none)
+            "all", "with --forget, the copies of all accounts, also of those that are gone")
     }
 
     nonisolated static let command = Command(
-        "sync", "Keep an offline copy of the people, for --offline.",
+        "sync", "Download the directory for offline search.",
         discussion: """
-            The first time everybody is listed, later only what changed. A sync that is stopped goes on where it was. The copy is a file that \
-            only you can read, in the store's folder, in clear text: an index cannot be searched otherwise. It goes with sign-out and with \
-            --forget, overwritten. A directory that returns more than --limit users, or users of more than 4 KB each, ends it with an error.
+            The first run downloads all users, later runs only the changes. A stopped run continues where it stopped. Microsoft Graph requires \
+            the permission User.Read.All: lodge sign-in --add-scope User.Read.All. The copy is a file in clear text, in the folder of the \
+            store, that only you can read; sign-out and --forget overwrite and remove it. A directory that returns more than --limit users, or \
+            users of more than 4 KB each, ends it with an error.
             """, examples: ["lodge sync", "lodge sync --properties displayName,givenName,surname,mail"],
         options: [Input.properties, Input.limit, Input.forget, Input.all], formats: OutputFormat.ofSentences,
         json: .object(

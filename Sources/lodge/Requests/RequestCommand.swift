@@ -9,35 +9,27 @@ import OAuth2AccountStore
         static let method = Argument.required("METHOD", "GET, POST, PUT, PATCH, DELETE, HEAD or another")
         static let url = Argument.required("URL", "https URL, or a path below the type's API")
         static let header = Option.texts(
-            "header", "NAME: VALUE", "header field to send", environment: .named("LODGE_REQUEST_HEADER"))
+            "header", "NAME: VALUE", "header field to send")
         static let data = Option.text(
             "data", "TEXT", "content as it is, or @FILE, or @- for standard input", allowsEmpty: true,
-            completion: .content, environment: .named("LODGE_REQUEST_DATA"))
+            completion: .content)
         static let json = Option.text(
-            "json", "JSON", "content as JSON, or @FILE, or @-", completion: .content,
-            environment: .named("LODGE_REQUEST_JSON"))
+            "json", "JSON", "content as JSON, or @FILE, or @-", completion: .content)
         static let form = Option.texts(
-            "form", "NAME=VALUE", "field of a form", environment: .named("LODGE_REQUEST_FORM"))
+            "form", "NAME=VALUE", "field of a form")
         static let part = Option.texts(
             "part", "NAME=VALUE", "field of a form of several parts; NAME=@FILE;type=TYPE;filename=NAME for a file",
-            completion: .part, environment: .named("LODGE_REQUEST_PART"))
+            completion: .part)
         static let output = Option.text(
-            "output", short: "o", "FILE", "write the content to this file", completion: .file,
-            environment: .named("LODGE_REQUEST_OUTPUT"))
+            "output", short: "o", "FILE", "write the content to this file", completion: .file)
         static let include = Option.flag(
-            "include", short: "i", "show the status and the header fields before the content",
-            environment: .named("LODGE_REQUEST_INCLUDE"))
-        static let paginate = Option.flag(
-            "paginate", "with GET: also write all next pages",
-            environment: .none)
-        static let retry = Option.integer(
-            "retry", "N", "at most N retries if the service is busy (0)",
-            in: 0...10,
-            environment: .none)
+            "include", short: "i", "show the status and the header fields before the content")
+        static let paginate = Option.flag("paginate", "with GET: also write all next pages")
+        static let retry = Option.integer("retry", "N", "at most N retries if the service is busy (0)", in: 0...10)
         static let noAccount = Option.flag(
-            "no-account", "send it without a token", environment: .named("LODGE_REQUEST_NO_ACCOUNT"))
+            "no-account", "send it without a token")
         static let scope = Option.texts(
-            "scope", "SCOPE", "what the token must be good for", environment: .named("LODGE_REQUEST_SCOPE"))
+            "scope", "SCOPE", "what the token must be good for")
     }
 
     nonisolated static let command = Command(

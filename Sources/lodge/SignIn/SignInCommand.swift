@@ -10,7 +10,7 @@ import StrictJSON
         static let type = Argument.optional(
             "TYPE", "account type to sign in to, or the https address of an API", completion: .type)
         static let yes = Option.flag(
-            "yes", "with an address: add its account type without confirmation", environment: .none)
+            "yes", "with an address: add its account type without confirmation")
         static let device = Option.flag("device", "show a code to enter on another device")
         static let noBrowser = Option.flag("no-browser", "print the address and wait")
         static let qr = Option.flag("qr", "draw the address as a QR code too")
@@ -21,7 +21,9 @@ import StrictJSON
             "with-token", "read a token, or a token response in JSON, from standard input")
         static let username = Option.text(
             "username", "NAME", "sign in with the password on standard input (legacy servers)")
-        static let scope = Option.texts("scope", "SCOPE", "scope to ask for instead of the type's")
+        static let scope = Option.texts("scope", "SCOPE", "request this scope instead of those of the type")
+        static let addScope = Option.texts(
+            "add-scope", "SCOPE", "request this scope in addition to those of the type and the account")
         static let prompt = Option.texts(
             "prompt", "WORD", "login, consent, select_account, create or none",
             completion: .words(["login", "consent", "select_account", "create", "none"]))
@@ -47,7 +49,8 @@ import StrictJSON
         arguments: [Input.type],
         options: [
             Input.device, Input.noBrowser, Input.qr, Input.paste, Input.clientCredentials, Input.withToken,
-            Input.username, Input.scope, Input.prompt, Input.loginHint, Input.domainHint, Input.policy, Input.claims,
+            Input.username, Input.scope, Input.addScope, Input.prompt, Input.loginHint, Input.domainHint, Input.policy,
+            Input.claims,
             Input.param, Input.yes,
         ], formats: OutputFormat.ofSentences, json: AccountRecord.shape, timeoutUse: .signIn
     ) { try await SignInCommand(context: $0).run() }
@@ -60,7 +63,8 @@ import StrictJSON
     private nonisolated static let maximumLine = 64 * 1024
 
     func run() async throws -> ExitStatus {
-        let options = try options()
+        var options = try options()
+        let addedScope = try invocation.scope(Input.addScope)
         var named = invocation[Input.type]
         if let address = named, ResourceSignIn.isAddress(address) {
             named = try await ResourceSignIn(context: context, scope: options.scope, confirms: !invocation[Input.yes])
@@ -71,6 +75,12 @@ import StrictJSON
         let settings = try context.settings(for: named)
         let type = named ?? context.typeName(settings)
         let store = try await context.store(settings, makesStore: true)
+        if let addedScope {
+            // A sign-in replaces the scopes of the account: those that the user has added before must stay.
+            let present = try await store.currentAccount(ofType: type)?.scope ?? Scope()
+            let requested = options.scope ?? settings[type].map { $0.scope.union(present) } ?? present
+            options.scope = requested.union(addedScope)
+        }
         let account = try await signIn(to: type, options, store)
         if console.options.reportsJSON {
             let record = AccountRecord(account: account, isActive: true, now: store.dependencies.now())

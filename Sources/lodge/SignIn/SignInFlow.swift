@@ -30,16 +30,15 @@ enum SignInFlow: Equatable {
         }
     }
 
-    /// The flow of the command line; a typed option applies over a variable. Throws if two are typed.
+    /// The flow of the command line. Throws if there are two.
     static func named(by invocation: Invocation) throws(CommandError) -> SignInFlow? {
         var given = flags.filter { invocation[$0.option] }.map {
             (option: $0.option as any DeclaredOption, flow: $0.flow)
         }
         let username = SignInCommand.Input.username
         if let name = invocation[username] { given.append((username, .password(username: name))) }
-        let typed = given.filter { invocation.source(of: $0.option) == .option }
-        guard typed.count < 2 else { throw invocation.conflict(typed[0].option, typed[1].option) }
-        return (typed.first ?? given.first)?.flow
+        guard given.count < 2 else { throw invocation.conflict(given[0].option, given[1].option) }
+        return given.first?.flow
     }
 
     /// The default flow: the browser, or another device if no browser can be opened and the provider offers that.

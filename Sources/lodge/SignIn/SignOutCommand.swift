@@ -8,7 +8,7 @@ import StrictJSON
         static let local = Option.flag("local", "only remove it here, without the network")
         static let browser = Option.flag(
             "browser", "end the browser's session at the provider too; on a shared device that is done anyway")
-        static let all = Option.flag("all", "every account", environment: .none)
+        static let all = Option.flag("all", "every account")
     }
 
     nonisolated static let command = Command(

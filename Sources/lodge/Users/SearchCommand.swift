@@ -5,43 +5,42 @@ import StrictJSON
 
 @MainActor struct SearchCommand: CommandHandler {
     enum Input {
-        static let text = Argument.words("TEXT", "beginning of the given name", optional: true)
-        static let givenName = Option.text("given-name", "TEXT", "given name begins with")
-        static let surname = Option.text("surname", "TEXT", "surname begins with")
-        static let name = Option.text("name", "TEXT", "display name begins with")
-        static let mail = Option.text("mail", "TEXT", "mail address begins with")
-        static let upn = Option.text("upn", "TEXT", "user principal name begins with")
-        static let department = Option.text("department", "TEXT", "department begins with")
-        static let jobTitle = Option.text("job-title", "TEXT", "job title begins with")
-        static let office = Option.text("office", "TEXT", "office begins with")
-        static let any = Option.flag("any", "one condition is enough")
-        static let filter = Option.text("filter", "FILTER", "an OData filter, as it is")
+        static let text = Argument.words("TEXT", "start of a name or an address, or of several", optional: true)
+        static let givenName = Option.text("given-name", "TEXT", "the given name starts with TEXT")
+        static let surname = Option.text("surname", "TEXT", "the surname starts with TEXT")
+        static let name = Option.text("name", "TEXT", "the display name starts with TEXT")
+        static let mail = Option.text("mail", "TEXT", "the mail address starts with TEXT")
+        static let upn = Option.text("upn", "TEXT", "the user principal name starts with TEXT")
+        static let department = Option.text("department", "TEXT", "the department starts with TEXT")
+        static let jobTitle = Option.text("job-title", "TEXT", "the job title starts with TEXT")
+        static let office = Option.text("office", "TEXT", "the office starts with TEXT")
+        static let any = Option.flag("any", "find users who match at least one of the conditions (default: all)")
+        static let filter = Option.text(
+            "filter", "FILTER", "a filter in the directory's own language (OData for Graph)")
         static let search = Option.text(
-            "search", "WORDS", "words of the display name, PROPERTY:TEXT, or a search in Graph's words")
-        static let order = Option.texts("order", "FIELD", "sort by a field, FIELD:desc from the end")
-        static let count = Option.flag("count", "say how many there are in all; with --limit 0 the number alone")
+            "search", "WORDS", "the display name has these words; or PROPERTY:TEXT, or a search in Graph's syntax")
+        static let order = Option.texts("order", "FIELD", "sort by a field; FIELD:desc sorts in reverse")
+        static let count = Option.flag("count", "print the total number of matches; with --limit 0 only this number")
         static let fields = Option.text(
             "fields", "A,B", "fields to show, by Graph's names; manager.displayName for the manager's",
             completion: .field)
         static let limit = Option.integer(
-            "limit", "N", "at most this many people (100), 0 only with --count", in: 0...10_000_000)
-        static let all = Option.flag("all", "everybody who is found, without a condition everybody there is")
-        static let pageSize = Option.integer("page-size", "N", "people a request (1 to 999)", in: 1...999)
-        static let offline = Option.flag("offline", "search the copy that sync keeps")
-        static let explain = Option.flag("explain", "print the request and send nothing")
-        static let upnAsMail = Option.flag(
-            "upn-as-mail", "with mutt and aerc: also users without mail, by UPN")
+            "limit", "N", "list at most this number of users (100); 0 requires --count", in: 0...10_000_000)
+        static let all = Option.flag("all", "list all matches; without a condition, all users")
+        static let pageSize = Option.integer("page-size", "N", "users for each request, 1 to 999", in: 1...999)
+        static let offline = Option.flag("offline", "search the offline copy of lodge sync")
+        static let explain = Option.flag("explain", "print the request without sending it")
+        static let upnAsMail = Option.flag("upn-as-mail", "with mutt and aerc: also users without mail, by UPN")
     }
 
     nonisolated static let command = Command(
-        "search", "Find people.",
+        "search", "Search for users.",
         discussion: """
-            TEXT is the beginning of the given name. Several conditions must all hold; with --any one is enough. --search looks for \
-            words of the display name instead. --all without a condition lists everybody; --count --limit 0 prints the number of people \
-            and nobody. The request is an advanced one only where it has to be; --explain says why.
+            TEXT finds users whose given name, surname, display name, mail address or user name starts with TEXT, or with each of its \
+            words. Each page lists the best matches first, unless --order is given. --offline ignores accents.
             """,
         examples: [
-            "lodge search ada", "lodge search --surname O\\'Brien --output json",
+            "lodge search ada", "lodge search ada lovelace", "lodge search --surname O\\'Brien --output json",
             "lodge search --department Sales --fields mail,manager.displayName",
             "lodge search --department Sales --count --limit 0",
             "lodge search --output mutt ada lo",
@@ -60,6 +59,7 @@ import StrictJSON
     let context: CommandContext
 
     private static let defaultLimit = 100
+    private static let maximumPage = 999
 
     func run() async throws -> ExitStatus {
         if invocation[Input.explain] {
@@ -83,7 +83,7 @@ import StrictJSON
         let plan = try type?.plan(query) ?? (settings == nil && !namesAccount ? SearchPlan(query) : nil)
         let fields = try context.shownFields(format, Input.fields)
         let directory = try await context.userDirectory(settings, offline: invocation[Input.offline])
-        let pages = plan.map { directory.pages(of: $0) } ?? directory.pages(matching: query)
+        let pages = try ranked(plan.map { directory.pages(of: $0) } ?? directory.pages(matching: query))
         let writer = format.list(UserRecord.columns(fields, format), console)
         // Rows that come on the terminal are progress enough.
         let line = console.terminal.outputIsTerminal ? nil : ProgressLine(console)
@@ -108,7 +108,7 @@ import StrictJSON
         try writer.finish()
         if invocation[Input.count], let total { console.note("\(total) in all.") }
         if count == 0 {
-            console.note("Nobody is found. The search was: \(try await description(query, type, settings))")
+            SearchDescription(invocation).note(in: context)
             return .notFound
         }
         if isCut { console.advise("There are more users: --all lists all of them, --limit N lists more.") }
@@ -167,38 +167,61 @@ import StrictJSON
         return settings[context.typeName(settings)]
     }
 
-    private func description(
-        _ query: UserQuery, _ known: AccountType?, _ settings: Settings?
-    ) async throws -> String {
-        var type = known
-        if type == nil, let settings { type = try await context.activeType(settings) }
-        if let type, let words = try type.filterText(of: query) { return words }
-        let words = [try? query.filter?.odata(), invocation[Input.search]].compactMap { $0 }
-        return words.isEmpty ? "everyone" : words.joined(separator: " and ")
+    // MARK: The order of the results
+
+    /// The typed text if it decides the order.
+    private var rankingText: SearchText? {
+        let text = SearchText(invocation[Input.text].joined(separator: " "))
+        return text.words.isEmpty || !invocation[Input.order].isEmpty ? nil : text
+    }
+
+    /// Returns the pages with the best matches first, without the properties that only the order needs.
+    private func ranked(_ pages: UserPages) throws -> UserPages {
+        guard let text = rankingText else { return pages }
+        return pages.ranked(
+            by: text, removing: Set(Self.rankingProperties(beyond: try selection())), limit: try limit())
+    }
+
+    /// Returns the properties that only the order needs.
+    private static func rankingProperties(beyond select: [String]) -> [String] {
+        // A directory ignores the case of names.
+        let selected = Set(select.map { $0.lowercased() })
+        return SearchText.properties.map(\.rawValue).filter { !selected.contains($0.lowercased()) }
     }
 
     // MARK: The query
 
+    private func selection() throws -> [String] { try context.fields(Input.fields) ?? UserQuery.defaultProperties }
+
+    /// Returns the maximum number of users; `nil` for all.
+    private func limit() throws -> Int? {
+        try invocation.prefers(Input.all, over: Input.limit) ? nil : invocation[Input.limit] ?? Self.defaultLimit
+    }
+
     private func query() throws -> UserQuery {
-        let isUnlimited = try invocation.prefers(Input.all, over: Input.limit)
-        if !isUnlimited, invocation[Input.limit] == 0, !invocation[Input.count] {
+        let limit = try limit()
+        if limit == 0, !invocation[Input.count] {
             throw CommandError(
-                .usage, "--limit 0 lists nobody",
-                reason: "expected 1 or more, or --count beside it for the number alone",
-                hint: "\(run: "search") ada --count --limit 0")
+                .usage, "--limit 0 requires --count",
+                hint: "to print only the number, run: \(run: "search") ada --count --limit 0")
         }
-        let limit = isUnlimited ? nil : invocation[Input.limit] ?? Self.defaultLimit
-        // The largest page serves everybody with the fewest requests.
-        let pageSize = invocation[Input.pageSize] ?? min(limit ?? 999, 999)
-        let select = try context.fields(Input.fields) ?? UserQuery.defaultProperties
-        var query = UserQuery.everyone(select: select, pageSize: pageSize, limit: limit)
+        var select = try selection()
+        var pageSize = min(limit ?? Self.maximumPage, Self.maximumPage)
+        if rankingText != nil {
+            select += Self.rankingProperties(beyond: select)
+            // A small limit takes the best matches of a page, not the first ones of the directory.
+            pageSize = max(pageSize, Self.defaultLimit)
+        }
+        // The largest page needs the fewest requests.
+        var query = UserQuery.everyone(
+            select: select, pageSize: invocation[Input.pageSize] ?? pageSize, limit: rankingText == nil ? limit : nil)
         let filters = filters()
         if let first = filters.first {
             query.filter = filters.count == 1 ? first : invocation[Input.any] ? .any(of: filters) : .all(of: filters)
         }
         if let text = invocation[Input.search] { query.search = search(text) }
         // An empty search is nearly always a slip, and Graph would take it for everybody: who wants everybody says so.
-        guard query.filter != nil || query.search != nil || isUnlimited || printsCountOnly else {
+        guard query.filter != nil || query.search != nil || limit == nil || printsCountOnly else {
             throw DirectoryError(.emptySearch)
         }
         query.orderBy = try invocation[Input.order].flatMap { try order($0) }
@@ -209,12 +232,7 @@ import StrictJSON
     private func filters() -> [UserFilter] {
         var filters: [UserFilter] = []
         let text = invocation[Input.text]
-        let words = text.flatMap { $0.split(whereSeparator: \.isWhitespace) }.map(String.init)
-        if completesAddresses, !words.isEmpty {
-            filters.append(.typed(words))
-        } else if !text.isEmpty {
-            filters.append(.givenName(startsWith: text.joined(separator: " ")))
-        }
+        if !text.isEmpty { filters.append(.matching(SearchText(text.joined(separator: " ")))) }
         let options: [(Option<String?>, (String) -> UserFilter)] = [
             (Input.givenName, UserFilter.givenName), (Input.surname, UserFilter.surname),
             (Input.name, UserFilter.displayName), (Input.mail, UserFilter.mail),
@@ -228,17 +246,12 @@ import StrictJSON
         return filters
     }
 
-    /// Words of the display name; with a property before a colon, the beginning of that; in double quotes, Graph's own words.
     private func search(_ text: String) -> UserSearch {
-        if text.contains("\"") { return .raw(text) }
-        if let colon = text.firstIndex(of: ":") {
-            let name = text[..<colon]
-            let isName = !name.isEmpty && name.utf8.allSatisfy { (0x41...0x5A).contains($0 & 0xDF) }
-            if isName {
-                return .property(UserProperty(rawValue: String(name)), String(text[text.index(after: colon)...]))
-            }
+        switch SearchOption(text) {
+        case .raw: .raw(text)
+        case .property(let name, let start): .property(UserProperty(rawValue: name), start)
+        case .words: .displayName(text)
         }
-        return .displayName(text)
     }
 
     /// `displayName`, `displayName:desc` or `displayName desc`; several are separated by commas.

@@ -25,24 +25,25 @@ import Testing
 
     private func names(_ users: [User]) -> [String] { users.map { $0.displayName ?? $0.id ?? "" } }
 
-    @Test func `the display name's beginning comes first, then given name, surname and the rest`() async throws {
+    @Test func `the best match is first even if the limit excludes other users`() async throws {
         let offline = try await filled()
         #expect(
             names(try await offline.users(typed: "ada")) == [
                 "Ada Lovelace", "Adam Smith", "Grace Adams", "Printing room",
             ])
         #expect(names(try await offline.users(typed: "ada", limit: 2)) == ["Ada Lovelace", "Adam Smith"])
+        #expect(names(try await offline.users(typed: "adams", limit: 1)) == ["Grace Adams"])
     }
 
     @Test(arguments: [
         ("ADA LOVE", ["Ada Lovelace"]), ("love ada", ["Ada Lovelace"]), ("emile", ["Émile Zola"]),
-        ("ÉMILE z", ["Émile Zola"]), ("o'b", ["Conan O'Brien"]), ("brien", ["Conan O'Brien"]),
-        ("李", ["李 明"]), ("明", ["李 明"]), ("jean-l", ["Jean-Luc de la Cruz"]), ("luc cruz", ["Jean-Luc de la Cruz"]),
-        ("cruz luc jean", ["Jean-Luc de la Cruz"]), ("ada.love", ["Ada Lovelace"]),
+        ("ÉMILE z", ["Émile Zola"]), ("o'b", ["Conan O'Brien"]), ("brien", []),
+        ("李", ["李 明"]), ("明", ["李 明"]), ("jean-l", ["Jean-Luc de la Cruz"]), ("de jean", ["Jean-Luc de la Cruz"]),
+        ("jean-luc de la", ["Jean-Luc de la Cruz"]), ("cruz jean", []), ("ada.love", ["Ada Lovelace"]),
         ("ada.lovelace@contoso", ["Ada Lovelace"]), ("ada.lovelace@fabrikam", []), ("contoso", []), ("vel", []),
         ("ada zola", []), ("print", ["Printing room"]),
     ])
-    func `every word begins one of the person's words, without case and accents`(
+    func `each word is the start of a name or address, without case and accents`(
         _ text: String, _ expected: [String]
     ) async throws {
         #expect(names(try await filled().users(typed: text)) == expected)
@@ -64,7 +65,7 @@ import Testing
             }
         }
         #expect(try await offline.users(typed: "ada\" OR \"zola").isEmpty)
-        #expect(names(try await offline.users(typed: "(ada) love*")) == ["Ada Lovelace"])
+        #expect(try await offline.users(typed: "(ada) love*").isEmpty)
     }
 
     @Test func `somebody is found by identifier, sign-in name and mail address`() async throws {
@@ -80,13 +81,14 @@ import Testing
         #expect(try await failure { try await offline.user("ada.printer@contoso.example") }?.kind == .ambiguous)
     }
 
-    @Test func `filters compare as the service does: with accents, without case, from the beginning`() async throws {
+    @Test func `filters compare the start of values without case and accents`() async throws {
         let offline = try await filled()
         func found(_ filter: UserFilter) async throws -> [String] {
             try await offline.users(matching: filter, limit: 100).compactMap(\.id)
         }
         #expect(try await found(.givenName(startsWith: "aDa")) == ["1", "2"])
-        #expect(try await found(.givenName(startsWith: "Emile")).isEmpty)
+        #expect(try await found(.givenName(startsWith: "Emile")) == ["4"])
+        #expect(try await found(.property(.givenName, equals: "Emile")).isEmpty)
         #expect(try await found(.givenName(startsWith: "émile")) == ["4"])
         #expect(try await found(.displayName(startsWith: "Lovelace")).isEmpty)
         #expect(try await found(.displayName(startsWith: "Ada L")) == ["1"])
@@ -114,7 +116,7 @@ import Testing
             .all(of: [.givenName(startsWith: "a"), .raw("true")]),
         ] {
             let error = try await failure { try await offline.users(matching: filter, limit: 1) }
-            guard case .invalidQuery(let reason)? = error?.kind, reason.contains("offline copy cannot answer") else {
+            guard case .notInCopy(let reason)? = error?.kind, !reason.isEmpty else {
                 Issue.record("\(filter) gave \(String(describing: error))")
                 continue
             }

@@ -44,22 +44,37 @@ import Testing
 
     @Test func `what it does not have is a wrong query`() async throws {
         let directory = try await filled()
-        var queries = [UserQuery(search: .displayName("ada")), .everyone(), .everyone(), .everyone()]
+        var queries = [UserQuery(search: .raw("\"mail:ada\"")), .everyone(), .everyone(), .everyone()]
         queries[1].orderBy = [.ascending(.displayName)]
         queries[2].isAmongDeleted = true
         queries[3].select = ["id", "manager.displayName"]
         for query in queries {
             let error = try await failure { try await directory.users(matching: query).collected() }
-            guard case .invalidQuery? = error?.kind else {
+            guard case .notInCopy? = error?.kind else {
                 Issue.record("\(query) gave \(String(describing: error))")
                 continue
             }
         }
         let unknown = try await failure { try await directory.me() }
-        guard case .invalidQuery? = unknown?.kind else {
+        guard case .notInCopy? = unknown?.kind else {
             Issue.record("the copy said who is signed in")
             return
         }
+    }
+
+    @Test(arguments: [
+        ("ada l", ["1"]), ("LOVE ad", ["1"]), ("ad", ["1", "2", "3"]), ("emile", ["4"]), ("da", []), ("ada zola", []),
+    ])
+    func `a search finds words of the display name in any order`(_ words: String, _ expected: [String]) async throws {
+        let users = try await filled().users(matching: UserQuery(search: .displayName(words))).collected()
+        #expect(users.compactMap(\.id).sorted() == expected)
+        #expect(try await filled().count(of: UserQuery(search: .displayName(words))) == expected.count)
+    }
+
+    @Test func `the number of users needs no page size`() async throws {
+        let directory = try await filled()
+        #expect(try await directory.count(of: UserQuery(.givenName(startsWith: "ada"), pageSize: 0, limit: 0)) == 2)
+        #expect(try await directory.count(of: .everyone(pageSize: 0, limit: 0)) == 4)
     }
 
     @Test func `many people are looked up in the order of their names`() async throws {

@@ -110,15 +110,24 @@ import Testing
 
     // MARK: Exporting
 
-    @Test func `people are written to a new file, which never replaces one`() throws {
+    @MainActor @Test func `users are written to a new file in each format, which never replaces one`() throws {
         let folder = try folder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let ada = User(json: ["id": "1", "displayName": "Ada Lovelace", "mail": "ada@contoso.example"])
-        #expect(try BrowseExport.write([ada], in: folder.path) == "lodge-users.vcf")
-        #expect(try BrowseExport.write([ada, ada], in: folder.path) == "lodge-users-2.vcf")
-        let first = try String(contentsOf: folder.appending(path: "lodge-users.vcf"), encoding: .utf8)
-        #expect(first.contains("FN:Ada Lovelace\r\n") && first.components(separatedBy: "BEGIN:VCARD").count == 2)
-        #expect(throws: CommandError.self) { try BrowseExport.write([ada], in: folder.path + "/nowhere") }
+        let export = BrowseExport(environment: ["HOME": folder.path], suffix: "x")
+        func written(_ name: String, _ users: [User], _ format: BrowseExportFormat) throws -> String {
+            try export.write(users, to: "~/" + name, format)
+            return try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+        }
+        let cards = try written("a.vcf", [ada, ada], .vCard)
+        #expect(cards.contains("FN:Ada Lovelace\r\n") && cards.components(separatedBy: "BEGIN:VCARD").count == 3)
+        let rows = try written("a.csv", [ada], .csv).components(separatedBy: "\r\n")
+        #expect(rows[0].hasPrefix("id,displayName,") && rows[1].hasPrefix("1,Ada Lovelace,") && rows.count == 3)
+        let array = try JSONValue(parsing: try written("a.json", [ada], .json)).array
+        #expect(array?.count == 1 && array?.first?.object?["mail"] == "ada@contoso.example")
+        #expect(throws: CommandError.self) { try export.write([ada], to: folder.path + "/a.csv", .vCard) }
+        #expect(try String(contentsOf: folder.appending(path: "a.csv"), encoding: .utf8).hasPrefix("id,"))
+        #expect(throws: CommandError.self) { try export.write([ada], to: folder.path + "/nowhere/a.csv", .csv) }
     }
 
     // MARK: Failures

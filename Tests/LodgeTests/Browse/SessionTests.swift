@@ -15,7 +15,7 @@ import Testing
         let (transcript, screen) = try await terminal.browse { screen in
             screen.type("ada")
             await screen.wait(for: "Ada Lovelace")
-            screen.press(.down)
+            screen.press(.tab)
             await screen.wait(for: "> Ada Lovelace")
             screen.type("q")
         }
@@ -66,7 +66,7 @@ import Testing
             screen.type("ma")
             await screen.wait(for: "of 100+")
             #expect(terminal.searches.count == 1)
-            screen.press(.down)
+            screen.press(.tab)
             screen.type("G")
             await screen.wait(for: "of 200+")
         }
@@ -84,7 +84,7 @@ import Testing
             var faults = InjectedErrors()
             try faults.add(parsing: "directory-html:1")
             terminal.provider.setInjectedErrors(faults)
-            screen.press(.down)
+            screen.press(.tab)
             screen.type("G")
             await screen.wait(for: "More could not be read")
             screen.press(.control("r"))
@@ -134,7 +134,7 @@ import Testing
             terminal.browseTerminal = nil
             _ = await terminal.run("sign-in")
             _ = await terminal.run("accounts", "use", "ada@contoso.example")
-            screen.press(.down)
+            screen.press(.tab)
             screen.type("a")
             await screen.wait(for: "li.ming@contoso.example")
             screen.type("j")
@@ -220,7 +220,7 @@ import Testing
         _ = await terminal.run("sign-in")
         let (_, screen) = try await terminal.browse("ada") { screen in
             await screen.wait(for: "Ada Lovelace")
-            screen.press(.down, .character("c"))
+            screen.press(.tab, .character("c"))
             await screen.wait(for: "OSC 52")
             screen.press(.control("l"), .control("z"))
             screen.type("?")
@@ -236,7 +236,7 @@ import Testing
         let token = await terminal.run("token").output.split(separator: "\n").first.map(String.init) ?? "none"
         let (_, screen) = try await terminal.browse("ada") { screen in
             await screen.wait(for: "Ada Lovelace")
-            screen.press(.down)
+            screen.press(.tab)
             screen.type("L")
             await screen.wait(for: "GET /v1.0/users?")
         }
@@ -246,6 +246,12 @@ import Testing
     @Test func `without a terminal it is a usage error`() async throws {
         let terminal = try await Terminal()
         let transcript = await terminal.run("browse", "--offline")
-        #expect(transcript.status == 2 && transcript.errors.contains("needs a terminal"))
+        #expect(
+            transcript.status == 2 && transcript.errors.contains("browse needs a terminal: the session has no terminal")
+        )
+        let fields = await terminal.run("browse", "--fields", "mail", "ada")
+        #expect(fields.status == 2 && fields.errors.contains("needs a terminal"))
+        let wrong = await terminal.run("browse", "--fields", "id,skills")
+        #expect(wrong.status == 2 && !wrong.errors.contains("needs a terminal"), "\(wrong.errors)")
     }
 }

@@ -190,10 +190,6 @@ import Testing
         let answer = await terminal.run("sign-in", "--device", "--paste")
         #expect(answer.status == 2)
         #expect(answer.errors.contains("--device and --paste exclude each other"))
-        // What is typed wins over what the environment says.
-        terminal.set("LODGE_DEVICE", "1")
-        Self.waitInVain(terminal)
-        #expect(await terminal.run("sign-in", "--no-browser", "--timeout", "30").errors.contains("on this machine"))
     }
 
     @Test func `hints go into the request`() async throws {

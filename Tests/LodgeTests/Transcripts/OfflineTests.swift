@@ -97,7 +97,22 @@ import Testing
         #expect(await terminal.run("show", "nobody@contoso.example", "--offline").status == 3)
         let photo = await terminal.run("show", "ada@contoso.example", "--offline", "--manager")
         #expect(photo.status == 2 && photo.errors.contains("--offline and --manager"))
-        #expect(await terminal.run("search", "Ada", "--offline", "--search", "x").status != 0)
+        let number = await terminal.run("search", "ada", "--count", "--limit", "0", "--offline")
+        #expect(number.status == 0 && number.output == "2\n", "\(number.errors)")
+        let words = await terminal.run("search", "--search", "love ada", "--offline", "--fields", "id", "-o", "jsonl")
+        #expect(words.status == 0 && words.lines.count == 1, "\(words.errors)")
+        let empty = await terminal.run("search", "zzz", "--offline")
+        #expect(
+            empty.errors == """
+                No user in the offline copy has a name or address that starts with "zzz".
+                hint: to search the directory, run: lodge search zzz
+
+                """)
+        for options in [["--order", "displayName"], ["--filter", "true"], ["--fields", "manager.displayName"]] {
+            let refused = await terminal.run(words: ["search", "ada", "--offline"] + options)
+            #expect(refused.status == 2 && refused.errors.contains("the offline copy cannot run this search"))
+            #expect(refused.errors.contains("hint: to search the directory, leave out --offline"), "\(refused.errors)")
+        }
     }
 
     @Test func `a search plans its query once, in the directory and in the copy`() async throws {
@@ -137,10 +152,11 @@ import Testing
         #expect(await terminal.run("sign-in").status == 0)
         let refused = await terminal.run("sync")
         #expect(
-            refused.status == 5 && refused.errors.contains("User.Read.All or Directory.Read.All"), "\(refused.errors)")
+            refused.status == 5 && refused.errors.contains("User.Read.All or Directory.Read.All")
+                && refused.errors.contains("run: lodge sign-in local --add-scope User.Read.All\n"), "\(refused.errors)")
         let search = await terminal.run("search", "ada", "--offline")
         #expect(search.status == 1 && search.errors.contains("hint: lodge sync"), "\(search.errors)")
-        #expect(await terminal.run("sign-in", "--scope", "openid offline_access User.Read.All").status == 0)
+        #expect(await terminal.run("sign-in", "local", "--add-scope", "User.Read.All").status == 0)
         let synced = await terminal.run("sync")
         #expect(synced.status == 0 && synced.errors.contains("people are kept"), "\(synced.errors)")
         let found = await terminal.run("search", "ada", "--offline")

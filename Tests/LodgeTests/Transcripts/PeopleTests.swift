@@ -20,7 +20,8 @@ import Testing
         #expect(lines.status == 0 && !lines.lines.isEmpty)
         for line in lines.lines {
             let person = try #require(try JSONValue(parsing: line).object)
-            #expect(person["givenName"]?.string?.lowercased().hasPrefix("ada") == true)
+            let names = ["givenName", "surname", "displayName", "mail", "userPrincipalName"]
+            #expect(names.contains { person[$0]?.string?.lowercased().hasPrefix("ada") == true })
             #expect(!person.members.contains { $0.name.hasPrefix("@") })
         }
         let csv = await terminal.run("search", "ada", "--fields", "displayName,mail,businessPhones", "-o", "csv")
@@ -34,6 +35,52 @@ import Testing
         #expect(cards.output.hasPrefix("BEGIN:VCARD\r\nVERSION:4.0\r\nFN:"))
         #expect(cards.output.contains("EMAIL;TYPE=work:ada@contoso.example\r\n"))
         #expect(await terminal.run("accounts", "-o", "vcard").status == 2)
+    }
+
+    @Test func `TEXT finds given names, surnames, addresses and several words`() async throws {
+        let terminal = try await signedIn()
+        let given = await terminal.run("search", "--given-name", "ada", "--explain")
+        #expect(given.lines[0].contains("?$filter=startswith%28givenName%2C%27ada%27%29&"))
+        for words in [["lovelace"], ["ada lovelace"], ["lovelace", "ada"], ["ada@contoso.example"], ["ada", "lo"]] {
+            let found = await terminal.run(words: ["search"] + words + ["--fields", "mail", "-o", "csv"])
+            #expect(found.output == "mail\r\nada@contoso.example\r\n", "\(words) \(found.errors)")
+        }
+        let best = await terminal.run("search", "ada", "--limit", "1", "-o", "json")
+        #expect(try JSONValue(parsing: best.output).array?.first?.object?["mail"] == "ada@contoso.example")
+        let sorted = await terminal.run(
+            "search", "ad", "--order", "displayName", "--fields", "displayName", "-o", "jsonl")
+        #expect(sorted.lines == sorted.lines.sorted { $0.lowercased() < $1.lowercased() } && sorted.lines.count > 10)
+    }
+
+    @Test(arguments: [
+        (["zzz"], "No user has a name or address that starts with \"zzz\".", "search --search zzz"),
+        (
+            ["zz", "yy"],
+            "No user has a name or address that starts with \"zz yy\" or names and addresses that start with each of its words.",
+            "search --search 'zz yy'"
+        ),
+        (["--surname", "zzz"], "No user has a surname that starts with \"zzz\".", "search zzz"),
+        (
+            ["--surname", "zzz", "--department", "Sales"],
+            "No user has a surname that starts with \"zzz\" and a department that starts with \"Sales\".",
+            "search --surname=zzz --department=Sales --any"
+        ),
+        (["--search", "zzz"], "No user has a display name with words that start with \"zzz\".", "search zzz"),
+        (
+            ["--given-name", "zzz", "--mail", "zzz", "--any"],
+            "No user has a given name that starts with \"zzz\" or a mail address that starts with \"zzz\".", nil
+        ),
+        (["--filter", "startswith(mail,'zzz')"], "No user matches the filter startswith(mail,'zzz').", nil),
+    ])
+    func `an empty result names the search and another one`(
+        _ words: [String], _ sentence: String, _ command: String?
+    ) async throws {
+        let found = await (try signedIn()).run(words: ["search"] + words)
+        #expect(found.status == 3)
+        let lines = found.errors.split(separator: "\n").map(String.init)
+        #expect(lines.first == sentence)
+        #expect(
+            lines.dropFirst().first?.hasSuffix("run: lodge \(command ?? "")") ?? (command == nil), "\(found.errors)")
     }
 
     @Test func `fields of the manager and columns of one's own are shown`() async throws {

@@ -119,6 +119,8 @@ final class Terminal {
         }
         if hasBrowser { world.openBrowser = open }
         world.browseTerminal = browseTerminal
+        // Never the terminal in which the tests run.
+        world.takeControllingTerminal = { () throws(TerminalError) in throw .none(ENXIO) }
         let meanwhile = meanwhile
         // The waits of a retry, of seconds, are over at once; the sign-in's time for the person is longer, and stays.
         world.sleep = {

@@ -1,0 +1,37 @@
+import StrictJSON
+
+extension UserPages {
+    /// Returns the same pages, each with the best match first.
+    ///
+    /// - Parameters:
+    ///   - text: The text that the users match.
+    ///   - additional: The properties that only the order needs. The users are returned without them.
+    ///   - limit: The maximum number of users; `nil` for all. The limit of the query applies before the order: a page that is larger
+    ///     than this limit has a better choice.
+    public func ranked(by text: SearchText, removing additional: Set<String> = [], limit: Int? = nil) -> UserPages {
+        UserPages { RankedPages(source: makeSource(), text: text, additional: additional, left: limit) }
+    }
+}
+
+private struct RankedPages: UserPageSource {
+    var source: any UserPageSource
+    let text: SearchText
+    let additional: Set<String>
+    var left: Int?
+
+    mutating func next() async throws -> UserPage? {
+        guard left != 0, var page = try await source.next() else { return nil }
+        page.users = text.ranked(page.users)
+        if let left {
+            page.hasMore = page.hasMore || page.users.count > left
+            page.users = Array(page.users.prefix(left))
+            self.left = left - page.users.count
+        }
+        if !additional.isEmpty {
+            page.users = page.users.map {
+                User(json: JSONObject($0.json.members.filter { !additional.contains($0.name) }))
+            }
+        }
+        return page
+    }
+}

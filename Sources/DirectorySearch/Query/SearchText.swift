@@ -1,0 +1,175 @@
+import Platform
+
+/// A text that a user types to find people, such as `ada lo`: the condition for the users, and the order of the results.
+///
+/// A user matches if a given name, surname, display name, mail address or sign-in name starts with the text, or if each word of the
+/// text is the start of one of these.
+///
+/// ```swift
+/// let text = SearchText("ada lo")
+/// for try await page in directory.pages(matching: UserQuery(.matching(text))).ranked(by: text) { … }
+/// ```
+public struct SearchText: Sendable, Equatable {
+    /// The words of the text.
+    public let words: [String]
+
+    /// Creates the text. White space separates words.
+    public init(_ text: String) {
+        words = text.unicodeScalars.split { $0.properties.isWhitespace }.map { String($0) }
+    }
+
+    /// The words, separated by single spaces.
+    public var text: String { words.joined(separator: " ") }
+
+    /// The compared properties.
+    public static let properties: [UserProperty] = [.givenName, .surname, .displayName, .mail, .userPrincipalName]
+
+    /// The properties that can start with several words.
+    private static let names: Set<UserProperty> = [.givenName, .surname, .displayName]
+    /// The properties for each of several words. A default query of Graph has at most 15 comparisons: with more words, it
+    /// compares fewer properties.
+    private static let wordProperties: [UserProperty] = [.givenName, .surname, .mail, .userPrincipalName, .displayName]
+    private static let maximumComparisons = 15
+
+    /// The number of properties that each of several words is compared with.
+    private var propertiesForWord: Int { (Self.maximumComparisons - Self.names.count) / max(1, words.count) }
+
+    /// Whether each word is compared, and not only the whole text. One property for each word is not enough.
+    var comparesWords: Bool { propertiesForWord > 1 }
+
+    /// Returns the comparisons of the condition, as alternatives: each consists of texts, of which all must match one of their
+    /// properties.
+    ///
+    /// - Parameter known: The properties that can be compared.
+    func alternatives(_ known: (UserProperty) -> Bool = { _ in true }) -> [[(text: String, properties: [UserProperty])]]
+    {
+        let known = Self.properties.filter(known)
+        guard words.count > 1 else { return words.isEmpty ? [] : [[(text, known)]] }
+        let whole = [(text: text, properties: known.filter(Self.names.contains))]
+        guard comparesWords else { return [whole] }
+        let properties = Self.wordProperties.prefix(propertiesForWord).filter(known.contains)
+        return [whole, words.map { ($0, properties) }]
+    }
+}
+
+extension UserFilter {
+    /// Users whose given name, surname, display name, mail address or sign-in name starts with the text, or with each of its words.
+    public static func matching(_ text: SearchText) -> UserFilter { UserFilter(.text(text)) }
+}
+
+extension SearchText {
+    /// Returns the condition as comparisons of properties.
+    ///
+    /// - Parameter known: The properties that can be compared.
+    /// - Returns: A condition without parts if no property is known.
+    func expression(_ known: (UserProperty) -> Bool = { _ in true }) -> UserFilter.Expression {
+        let alternatives = alternatives(known).map { texts -> [UserFilter.Expression] in
+            texts.map { text, properties in .any(properties.map { .startsWith($0, text) }) }
+        }
+        // Without needless parentheses: one text is a list of alternatives itself.
+        return .any(
+            alternatives.flatMap { texts -> [UserFilter.Expression] in
+                if texts.count == 1, case .any(let parts) = texts[0] { return parts }
+                return [.all(texts)]
+            })
+    }
+}
+
+// MARK: The order of the results
+
+extension SearchText {
+    /// How well a user matches. Smaller is better.
+    struct Rank: Comparable {
+        /// Whether the text is only the start of a word.
+        var isPrefix: Bool
+        /// 0 for a given name or surname, 1 for a display name, 2 for an address, 3 if the service compared differently.
+        var property: Int
+        /// Whether the user has neither given name nor surname: a room, a printer or a shared mailbox.
+        var isRoom: Bool
+
+        private var order: (Int, Int, Int) { (isPrefix ? 1 : 0, property, isRoom ? 1 : 0) }
+
+        static func < (left: Rank, right: Rank) -> Bool { left.order < right.order }
+        static func == (left: Rank, right: Rank) -> Bool { left.order == right.order }
+    }
+
+    /// Returns the users with the best match first: a whole word before the start of a word, a given name or surname before a display
+    /// name before an address, people before rooms, then by display name.
+    public func ranked(_ users: [User]) -> [User] { ranked(users) { user, property in user.text(property.rawValue) } }
+
+    /// Returns elements with the best match first.
+    func ranked<Element>(_ elements: [Element], _ value: (Element, UserProperty) -> String?) -> [Element] {
+        guard elements.count > 1, !words.isEmpty else { return elements }
+        let folded = FoldedSearchText(self)
+        let ranked = elements.enumerated().map { index, element in
+            let values = Self.properties.map { Self.comparable(value(element, $0)) }
+            return (rank: folded.rank(values), name: values[2], index: index, element: element)
+        }
+        return ranked.sorted { left, right in
+            if left.rank != right.rank { return left.rank < right.rank }
+            if left.name != right.name { return left.name < right.name }
+            return left.index < right.index
+        }.map(\.element)
+    }
+
+    /// The maximum length of a compared value, in Unicode scalars: a service's text can have any length.
+    private static let maximumLength = 1000
+
+    private static func comparable(_ value: String?) -> String {
+        (value ?? "").clipped(to: maximumLength).foldedForSearch
+    }
+}
+
+/// The texts of a search, folded once for all users.
+private struct FoldedSearchText {
+    /// The alternatives, each with texts that must all match.
+    private let alternatives: [[(text: String, properties: [Int])]]
+
+    init(_ text: SearchText) {
+        alternatives = text.alternatives().map { texts in
+            texts.map { text, properties in
+                (text.foldedForSearch, properties.compactMap { SearchText.properties.firstIndex(of: $0) })
+            }
+        }
+    }
+
+    /// Returns the rank of a user with these values of ``SearchText/properties``.
+    func rank(_ values: [String]) -> SearchText.Rank {
+        let isRoom = values[0].isEmpty && values[1].isEmpty
+        let ranks = alternatives.compactMap { texts -> SearchText.Rank? in
+            var worst: SearchText.Rank?
+            for (text, properties) in texts {
+                let best = properties.compactMap { Self.rank(text, values[$0], $0, isRoom) }.min()
+                guard let best else { return nil }
+                worst = max(worst ?? best, best)
+            }
+            return worst
+        }
+        return ranks.min() ?? SearchText.Rank(isPrefix: true, property: 3, isRoom: isRoom)
+    }
+
+    private static func rank(_ text: String, _ value: String, _ property: Int, _ isRoom: Bool) -> SearchText.Rank? {
+        guard value.utf8.starts(with: text.utf8) else { return nil }
+        let next = Substring(value.utf8.dropFirst(text.utf8.count)).unicodeScalars.first
+        let isAddress = property >= 3
+        // The words of an address are no names: it counts as a word up to the @.
+        let isPrefix = next.map {
+            isAddress && !text.utf8.contains(UInt8(ascii: "@")) ? $0 != "@" : $0.isPartOfWord
+        }
+        return SearchText.Rank(
+            isPrefix: isPrefix ?? false, property: isAddress ? 2 : property == 2 ? 1 : 0, isRoom: isRoom)
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether this is a part of a word: a letter, a number or a character of private use. The tokenizer `unicode61` of FTS5 has the
+    /// same words.
+    var isPartOfWord: Bool {
+        switch properties.generalCategory {
+        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
+            .letterNumber, .otherNumber, .privateUse:
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import Testing
+
+@testable import CommandLineKit
+@testable import lodge
+
+/// The documented environment variables are those that the program reads.
+@Suite struct EnvironmentTests {
+    private static let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(
+        path: "../../../Sources"
+    ).standardized
+
+    /// The variables of the help, one by one.
+    private var documented: Set<String> {
+        Set(
+            commandSyntax.variables.map(\.name)
+                + commandSyntax.reference.variables.flatMap { $0.name.components(separatedBy: ", ") })
+    }
+
+    /// The texts of Swift and C sources that could be names of variables, without those that only the help names.
+    private func literals() throws -> [String: Set<String>] {
+        var found: [String: Set<String>] = [:]
+        let files = try #require(FileManager.default.enumerator(at: Self.sources, includingPropertiesForKeys: nil))
+        for case let file as URL in files where ["swift", "h", "c"].contains(file.pathExtension) {
+            guard file.lastPathComponent != "HelpPages.swift" else { continue }
+            let text = try String(contentsOf: file, encoding: .utf8)
+            for match in text.matches(of: /"([A-Z][A-Z0-9_]+)"/) {
+                found[String(match.1), default: []].insert(file.lastPathComponent)
+            }
+        }
+        return found
+    }
+
+    @MainActor @Test func `every documented variable is read`() throws {
+        let literals = try literals()
+        let options = Set(commandSyntax.variables.map(\.name))
+        // Console+Screen.swift derives the name from the program's.
+        for name in documented.subtracting(options).subtracting(["LODGE_PAGER"]) {
+            #expect(literals[name] != nil, "\(name) is not read")
+        }
+        let terminal = CapturedConsole(terminal: true, environment: ["LODGE_PAGER": "lodge-pager", "PAGER": "pager"])
+        #expect(terminal.console.pagerCommand == "lodge-pager")
+    }
+
+    @Test func `every variable that is read is documented`() throws {
+        let text = try sourcesThatReadTheEnvironment()
+        let read = Set(
+            (text.matches(of: /environment\[\s*"([A-Za-z0-9_]+)"/).map { $0.1 }
+                + text.matches(of: /getenv\("([A-Za-z0-9_]+)"\)/).map { $0.1 }
+                + text.matches(of: /\bhas\("([A-Z0-9_]+)"\)/).map { $0.1 }
+                + text.matches(of: /"(LODGE_[A-Z0-9_]+)"/).map { $0.1 }).map(String.init))
+        #expect(read.count > 10)
+        for name in read { #expect(documented.contains(name.uppercased()), "\(name) is not documented") }
+    }
+
+    @Test func `help, manual page and documentation list the same variables`() {
+        let help = HelpText(syntax: commandSyntax).text(.page("environment"))
+        let manual = ManualPage(syntax: commandSyntax, chain: [commandSyntax.root]).text
+        let document = ReferencePage.all(commandSyntax).first { $0.name == "lodge-help-environment.md" }?.text ?? ""
+        for name in documented {
+            #expect(help.contains(name), "\(name)")
+            #expect(manual.contains(name), "\(name)")
+            #expect(document.contains(name), "\(name)")
+        }
+        let named = Set(help.matches(of: /LODGE_[A-Z_]+/).map { String($0.0) })
+        #expect(named.isSubset(of: documented), "\(named.subtracting(documented))")
+    }
+
+    private func sourcesThatReadTheEnvironment() throws -> String {
+        var all = ""
+        let files = try #require(FileManager.default.enumerator(at: Self.sources, includingPropertiesForKeys: nil))
+        for case let file as URL in files where ["swift", "h", "c"].contains(file.pathExtension) {
+            guard file.lastPathComponent != "HelpPages.swift" else { continue }
+            all += try String(contentsOf: file, encoding: .utf8)
+        }
+        return all
+    }
+}
