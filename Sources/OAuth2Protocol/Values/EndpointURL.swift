@@ -14,7 +14,10 @@ public enum EndpointURL {
         guard let url = url(text), let scheme = url.scheme?.lowercased(),
             let host = url.host(percentEncoded: true), !host.isEmpty
         else { throw rejection("an absolute https address") }
-        guard url.user == nil, url.password == nil else { throw rejection("an address without user and password") }
+        guard url.user == nil, url.password == nil else {
+            // The text can contain a password.
+            throw .configuration("\(name) contains a user or a password; expected an address without them")
+        }
         guard !text.utf8.contains(UInt8(ascii: "#")) else { throw rejection("an address without a fragment") }
         switch scheme {
         case "https": return url

@@ -91,16 +91,23 @@ struct Command: Sendable {
 
     private func checkFormat(_ invocation: Invocation) throws(CommandError) {
         let output = GlobalOptions.standard.output
-        // The command's own option of this name is no format.
-        guard !spec.options.contains(where: { $0.name == output.spec.name }) else { return }
         let format = OutputFormat(invocation)
-        let isTyped = invocation.source(of: output) == .option
-        let csvRaw = GlobalOptions.standard.csvRaw
-        if format != .csv, invocation.source(of: csvRaw) == .option {
-            throw CommandError(
-                .usage, "--csv-raw changes CSV only", reason: "the format is \(format.rawValue)",
-                hint: "add --output csv")
+        // The command's own option of this name is no format.
+        let hasFormats = !spec.options.contains { $0.name == output.spec.name }
+        if invocation.source(of: GlobalOptions.standard.csvRaw) == .option {
+            guard hasFormats, spec.formats.contains(.csv) else {
+                throw CommandError(
+                    .usage, "\(invocation.path.joined(separator: " ")) has no option --csv-raw",
+                    reason: "it does not write CSV", hint: "lodge help formats")
+            }
+            guard format == .csv else {
+                throw CommandError(
+                    .usage, "--csv-raw changes CSV only", reason: "the format is \(format.rawValue)",
+                    hint: "add --output csv")
+            }
         }
+        guard hasFormats else { return }
+        let isTyped = invocation.source(of: output) == .option
         guard !spec.formats.contains(format), isTyped || spec.formats.contains(.csv) else { return }
         let name = invocation.path.joined(separator: " ")
         if spec.formats == OutputFormat.ofText {

@@ -90,11 +90,14 @@ final class OpenStores: Sendable {
     func dependencies() -> Dependencies {
         let caFile = invocation[GlobalOptions.caFile]
         let deadline = deadline
+        let signInLimit = command.timeoutUse == .signIn ? invocation[GlobalOptions.timeout] : nil
         let report = ActivityReport(console)
         @Sendable func transport(_ typeFile: String?, _ certificate: ClientCertificate?) -> any HTTPTransport {
             let curl = CurlTransport(
                 userAgent: Program.userAgent, caFile: typeFile ?? caFile, clientCertificate: certificate)
-            let limited = deadline.map { DeadlineTransport(inner: curl, deadline: $0) as any HTTPTransport } ?? curl
+            var limited: any HTTPTransport = curl
+            if let deadline { limited = DeadlineTransport(inner: curl, deadline: deadline) }
+            if let signInLimit { limited = SignInTransport(inner: curl, limit: signInLimit) }
             return report.isSilent ? limited : ReportedTransport(inner: limited, report: report)
         }
         var dependencies = Dependencies(environment: world.environment) { transport($0, nil) }
@@ -279,6 +282,26 @@ extension HTTPRequest {
         if !needsResponse || limit > timeout { timeout = limit }
         if let idle = idleTimeout { idleTimeout = max(idle, limit) }
         connectTimeout = min(limit, connectTimeout)
+    }
+}
+
+/// A transport that limits the requests of a sign-in to the time limit of the command line. That limit is for the user, who can act
+/// until its end: so each request has the whole time, and the requests that exchange a code or register a client have their own.
+struct SignInTransport: HTTPTransport {
+    let inner: any HTTPTransport
+    let limit: Duration
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse { try await inner.send(limited(request)) }
+
+    func stream(_ request: HTTPRequest, progress: HTTPProgress.Handler?) async throws -> HTTPStreamedResponse {
+        try await inner.stream(limited(request), progress: progress)
+    }
+
+    private func limited(_ request: HTTPRequest) -> HTTPRequest {
+        guard request.method == .get else { return request }
+        var request = request
+        request.limitTime(to: limit)
+        return request
     }
 }
 

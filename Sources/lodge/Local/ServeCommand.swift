@@ -17,7 +17,7 @@ import StrictJSON
             "client", "ID[:SECRET]",
             "accept this client instead of lodge and lodge-confidential:not-a-secret")
         static let redirectURIs = Option.texts(
-            "redirect-uri", "URI", "also accept this redirect URI, of every client")
+            "redirect-uri", "URI", "accept this redirect URI for every client")
         static let approve = Option.flag(
             "approve", "act for the user: sign in without a page, as login_hint or the first user")
         static let tokenLifetime = Option.seconds(

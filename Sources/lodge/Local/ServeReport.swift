@@ -28,7 +28,7 @@ struct ServeReport {
 
     /// The lines for the user, at most 80 columns where the values allow it. The settings of lodge come last.
     var lines: [String] {
-        var lines = ["A provider and a directory of \(provider.userCount) invented people, until Ctrl-C.", ""]
+        var lines = ["This is a provider and a directory of \(provider.userCount) invented users. Ctrl-C ends it.", ""]
         func add(_ label: String, _ values: [String]) {
             for (index, value) in values.enumerated() {
                 let label = index == 0 ? label : ""
@@ -54,7 +54,8 @@ struct ServeReport {
             "Users",
             [
                 configuration.approvesRequests
-                    ? "signs in as login_hint, or as \(user)" : "\(user) or any other, without a password"
+                    ? "the user of login_hint, or \(user), is signed in without a page"
+                    : "\(user) or any other, without a password"
             ])
         add("MSAL", authorityFile == nil ? ["needs HTTPS: lodge serve --tls"] : msal)
         add("Graph", [graph])

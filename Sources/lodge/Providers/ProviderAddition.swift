@@ -62,7 +62,9 @@ import StrictJSON
         if invocation[Input.register] {
             var metadata = ProviderPreset(named: type.preset ?? "")?.registration ?? JSONObject()
             for member in try furtherMembers().members { metadata[member.name] = member.value }
-            try await addition.register(type, keys, metadata, initialAccessToken: try initialAccessToken())
+            try await addition.register(
+                type, keys, metadata, required: try invocation.scope(Input.scope) ?? [],
+                initialAccessToken: try initialAccessToken())
         } else {
             try await addition.save(keys)
         }

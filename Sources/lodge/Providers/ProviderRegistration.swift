@@ -21,8 +21,11 @@ struct ProviderRegistration: Sendable {
 
     /// Registers a native client with the type's redirect URI and scope, at the provider of the type or at a server whose metadata
     /// were read before.
+    ///
+    /// - Parameter required: The scope that the user or a resource named. It is requested even if the provider does not list it.
     func register(
-        _ metadata: JSONObject, initialAccessToken: Secret? = nil, at known: AuthorizationServer? = nil
+        _ metadata: JSONObject, required: Scope, initialAccessToken: Secret? = nil,
+        at known: AuthorizationServer? = nil
     ) async throws -> Made {
         let server: AuthorizationServer
         if let known {
@@ -37,7 +40,8 @@ struct ProviderRegistration: Sendable {
         }
         var members: JSONObject = [:]
         // A provider can reject the registration because of a scope token that it does not have.
-        let scope = Scope(type.scope.tokens.filter { server.scopes?.contains($0) ?? true })
+        let scope = Scope(
+            type.scope.tokens.filter { required.contains($0) || server.scopes?.contains($0) ?? true })
         if !scope.isEmpty { members.append("scope", .string(scope.text)) }
         members.append("token_endpoint_auth_method", .string(authenticationMethod(at: server)))
         for member in metadata.members { members[member.name] = member.value }
@@ -67,11 +71,12 @@ struct ProviderRegistration: Sendable {
         }
         let client = RegisteredClient(issuer: issuer, clientID: registration.clientID, access: registration.access)
         do {
+            let saved = savedScope(registration, requested: scope)
             return Made(
                 client: client,
                 keys: try keys(
-                    registration, requested: scope, method: members["token_endpoint_auth_method"]?.string),
-                notes: notes(registration, requested: scope))
+                    registration, scope: saved, method: members["token_endpoint_auth_method"]?.string),
+                notes: notes(registration, requested: scope, saved: saved))
         } catch {
             guard await !undo(client), var error = error as? CommandError else { throw error }
             error.hint = error.hint.map { "\($0); the provider keeps the client \(client.clientID), delete it there" }
@@ -112,7 +117,7 @@ struct ProviderRegistration: Sendable {
 
     /// The response applies, not the request (RFC 7591 section 3.2.1).
     private func keys(
-        _ registration: ClientRegistration, requested: Scope, method requestedMethod: String?
+        _ registration: ClientRegistration, scope: Scope, method requestedMethod: String?
     ) throws -> JSONObject {
         var keys: JSONObject = ["clientId": .string(registration.clientID)]
         var method =
@@ -134,10 +139,14 @@ struct ProviderRegistration: Sendable {
             keys.append("clientSecret", .string(secret.value))
         }
         keys.append("clientAuthentication", .string(method))
-        // A sign-in with another scope token can end with invalid_scope.
-        let scope = Scope(requested.tokens.filter { registeredScope(registration)?.contains($0) ?? true })
-        if !scope.isEmpty, scope != type.scope { keys.append("scopes", .array(scope.tokens.map(JSONValue.string))) }
+        if scope != type.scope { keys.append("scopes", .array(scope.tokens.map(JSONValue.string))) }
         return keys
+    }
+
+    /// Returns the scope for the settings: a sign-in with a scope that the client does not have can end with invalid_scope.
+    private func savedScope(_ registration: ClientRegistration, requested: Scope) -> Scope {
+        let scope = Scope(requested.tokens.filter { registeredScope(registration)?.contains($0) ?? true })
+        return scope.isEmpty ? type.scope : scope
     }
 
     /// Returns the scope of the client; `nil` if the response has no scope or an empty one.
@@ -146,19 +155,20 @@ struct ProviderRegistration: Sendable {
         return scope.isEmpty ? nil : scope
     }
 
-    private func notes(_ registration: ClientRegistration, requested: Scope) -> [String] {
+    private func notes(_ registration: ClientRegistration, requested: Scope, saved: Scope) -> [String] {
         var notes: [String] = []
         if let uris = registration.redirectURIs, !uris.contains(type.redirectURI.text) {
             notes.append(
                 "The provider registered other redirect URIs: \(uris.joined(separator: ", ")). "
                     + "Sign-in will need one of them in the settings.")
         }
-        let unsupported = type.scope.tokens.filter { !requested.contains($0) }
+        let omitted = type.scope.tokens.filter { !saved.contains($0) }
+        let unsupported = omitted.filter { !requested.contains($0) }
         if !unsupported.isEmpty {
             notes.append(
                 "The provider does not list the scopes \(unsupported.joined(separator: ", ")): lodge omits them.")
         }
-        let missing = requested.tokens.filter { registeredScope(registration)?.contains($0) == false }
+        let missing = omitted.filter { requested.contains($0) }
         if !missing.isEmpty {
             notes.append(
                 "The provider did not register the scopes \(missing.joined(separator: ", ")): lodge omits them.")

@@ -54,13 +54,15 @@ import StrictJSON
     ///   - type: The type, with any client.
     ///   - known: The keys of the type without the client.
     ///   - metadata: The additional members of the registration.
+    ///   - required: The scope that the user or a resource named.
     ///   - server: The server; by default the provider of the type.
     func register(
-        _ type: AccountType, _ known: JSONObject, _ metadata: JSONObject, initialAccessToken: Secret? = nil,
-        at server: AuthorizationServer? = nil
+        _ type: AccountType, _ known: JSONObject, _ metadata: JSONObject, required: Scope,
+        initialAccessToken: Secret? = nil, at server: AuthorizationServer? = nil
     ) async throws {
         let registration = ProviderRegistration(type: type, dependencies: context.dependencies())
-        let made = try await registration.register(metadata, initialAccessToken: initialAccessToken, at: server)
+        let made = try await registration.register(
+            metadata, required: required, initialAccessToken: initialAccessToken, at: server)
         do {
             var keys = known
             for member in made.keys.members { keys[member.name] = member.value }

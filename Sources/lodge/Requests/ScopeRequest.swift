@@ -9,8 +9,6 @@ import Platform
     let context: CommandContext
     let store: AccountStore
 
-    private nonisolated static let maximumLine = 1024
-
     /// Asks the user to sign in with the scopes of the account and the scopes that a response requires, and returns whether the user
     /// did. Without a terminal, returns false: the error of the response then names the command.
     func grants(_ response: HTTPStreamedResponse, from url: URL, to account: Account) async throws -> Bool {
@@ -27,13 +25,15 @@ import Platform
         guard case let scope = account.scope.union(needed), scope != account.scope, scope.firstInvalidToken == nil
         else { return false }
         console.instruct("The API requires the scope \(needed.text). Sign in to \(account.type) again with it? [y/N]")
-        let line = try await context.world.readLine(Self.maximumLine) ?? ""
-        guard ["y", "yes"].contains(line.lowercased().filter { $0 != " " && $0 != "\r" }) else { return false }
+        guard try await context.isConfirmed() else { return false }
         var options = SignInOptions()
         options.scope = scope
         options.loginHint = account.userName
+        let active = try await store.activeAccount()
         let signedIn = try await SignInCommand(context: context, hasOwnOptions: false).signIn(
             to: account.type, options, store)
+        // A request does not change which account is active.
+        if let active, active.id != signedIn.id { try await store.makeCurrent(active) }
         guard signedIn.id == account.id else {
             throw CommandError(
                 .failed, "the request was not sent again",
@@ -45,8 +45,16 @@ import Platform
 }
 
 extension CommandContext {
+    private nonisolated static let maximumLine = 1024
+
+    /// Reads the response to a question that ends with "[y/N]".
+    func isConfirmed() async throws -> Bool {
+        let line = try await world.readLine(Self.maximumLine) ?? ""
+        return ["y", "yes"].contains(line.lowercased().filter { $0 != " " && $0 != "\t" && $0 != "\r" })
+    }
+
     /// Returns the account for a URL: the account of the command line, otherwise the active account of the type whose `resources` include
-    /// the URL, the longest first, or of the default type.
+    /// the URL, the longest first. Without such a type, returns the active account.
     func account(_ store: AccountStore, for address: String) async throws -> Account {
         guard invocation[GlobalOptions.account] == nil, invocation[GlobalOptions.type] == nil else {
             return try await account(store)

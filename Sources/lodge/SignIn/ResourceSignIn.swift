@@ -59,10 +59,10 @@ import StrictJSON
     /// The first request for a registration, a code or a token is after all checks and the confirmation.
     func accountType(for address: String) async throws -> String {
         do throws(OAuth2Error) {
-            _ = try EndpointURL.check(address, name: "the address", allowsLoopbackHTTP: true)
+            _ = try EndpointURL.check(address, name: "the URL", allowsLoopbackHTTP: true)
         } catch {
             throw CommandError(
-                .usage, "cannot sign in to this address", reason: "\(error)",
+                .usage, "cannot sign in to this URL", reason: "\(error)",
                 hint: "\(run: "sign-in") https://api.example/")
         }
         let path = try TypeAddition.settingsPath(context)
@@ -86,7 +86,7 @@ import StrictJSON
         try await confirm(type, issuer, found, client, path)
         if case .registration = client {
             try await addition.register(
-                type, keys.removing("clientId"), metadata(of: found, type, server), at: server)
+                type, keys.removing("clientId"), metadata(of: found, type, server), required: type.scope, at: server)
         } else {
             try await addition.save(keys)
         }
@@ -125,18 +125,19 @@ import StrictJSON
         let issuers = found.authorizationServers
         var chosen = issuers[0]
         if issuers.count > 1, confirms, console.canPrompt {
-            console.instruct("The tokens of \(found.url.absoluteString) are issued by:")
+            let count = min(issuers.count, Self.maximumChoices)
+            console.instruct("The tokens of \(found.url.addressWithoutQuery) are issued by:")
             for (number, issuer) in issuers.prefix(Self.maximumChoices).enumerated() {
                 console.instruct("  \(number + 1)  \(issuer)")
             }
             console.instruct("Number of the issuer to sign in to (1):")
             let line = try await typedLine()
             guard let number = line.isEmpty ? 1 : Int(line),
-                (1...min(issuers.count, Self.maximumChoices)).contains(number)
+                (1...count).contains(number)
             else {
                 throw CommandError(
-                    .usage, "no issuer has this number", reason: "expected 1 to \(issuers.count), found \(line)",
-                    hint: "\(run: "sign-in") \(Self.word(found.url.absoluteString))")
+                    .usage, "no issuer has this number", reason: "expected 1 to \(count), found \(line)",
+                    hint: "run the command again")
             }
             chosen = issuers[number - 1]
         }
@@ -166,7 +167,7 @@ import StrictJSON
 
     private func failure(_ found: ResourceDiscovery.Description, _ reason: String) -> CommandError {
         CommandError(
-            .failed, "cannot sign in to \(found.url.absoluteString)", reason: reason,
+            .failed, "cannot sign in to \(found.url.addressWithoutQuery)", reason: reason,
             hint: "tell the provider of the API; the settings are unchanged")
     }
 
@@ -235,16 +236,9 @@ import StrictJSON
     ) -> JSONObject {
         var members: JSONObject = [:]
         // Some servers never grant a scope that the client did not register. A later request can require more than this sign-in.
-        let known = type.scope.union(found.knownScope)
-        let scope = Scope(known.tokens.filter { server.scopes?.contains($0) ?? true })
+        let listed = Scope(found.knownScope.tokens.filter { server.scopes?.contains($0) ?? true })
+        let scope = type.scope.union(listed)
         if !scope.isEmpty { members["scope"] = .string(scope.text) }
-        // In the order of preference. Servers disagree about the encoding of HTTP Basic.
-        let methods = ["none", "client_secret_post", "client_secret_basic"]
-        if let announced = server.tokenEndpointAuthenticationMethods,
-            let method = methods.first(where: announced.contains)
-        {
-            members["token_endpoint_auth_method"] = .string(method)
-        }
         if server.deviceAuthorizationEndpoint != nil {
             members["grant_types"] = [
                 "authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:device_code",
@@ -259,7 +253,7 @@ import StrictJSON
         _ type: AccountType, _ issuer: String, _ found: ResourceDiscovery.Description, _ client: NewClient,
         _ path: String
     ) async throws {
-        console.instruct("\(found.url.absoluteString) requires a sign-in:")
+        console.instruct("\(found.url.addressWithoutQuery) requires a sign-in:")
         for (label, value) in [
             ("Issuer", issuer),
             ("Scopes", type.scope.isEmpty ? "(none)" : type.scope.text), ("Client", client.text),
@@ -267,17 +261,23 @@ import StrictJSON
         ] {
             console.instruct("  \(label):" + String(repeating: " ", count: max(1, 13 - label.utf8.count)) + value)
         }
-        if found.isParent { console.instruct("The tokens will be for \(found.resource), which includes this address.") }
+        if found.isParent {
+            console.instruct("The tokens will be for \(found.resource.prefix { $0 != "?" }), which includes this URL.")
+        }
         guard confirms else { return }
         guard console.canPrompt else {
             throw CommandError(
-                .usage, "the sign-in is not confirmed", reason: "there is no terminal for the confirmation",
-                hint: "if this is the right issuer, run: \(run: "sign-in") \(Self.word(found.url.absoluteString)) --yes"
-            )
+                .signInNeeded, "the sign-in is not confirmed",
+                reason: console.options.disablesInput
+                    ? "--no-input forbids the confirmation" : "there is no terminal for the confirmation",
+                hint: "if this is the right issuer, "
+                    // The query can contain a secret.
+                    + (found.url.query() == nil
+                        ? "run: \(run: "sign-in") \(Self.word(found.url.absoluteString)) --yes"
+                        : "run the command again with --yes"))
         }
         console.instruct("Add this account type to \(path) and sign in? [y/N]")
-        let line = try await typedLine().lowercased()
-        guard ["y", "yes"].contains(line) else {
+        guard try await context.isConfirmed() else {
             throw CommandError(.failed, "not signed in", reason: "the sign-in was not confirmed")
         }
     }
@@ -289,7 +289,11 @@ import StrictJSON
 
     private func typedLine() async throws -> String {
         let line = try await context.world.readLine(Self.maximumLine) ?? ""
-        return String(line.drop { $0 == " " || $0 == "\t" }.prefix { $0 != "\r" && $0 != " " })
+        let text = line.drop { " \t".contains($0) }
+        return String(
+            text.prefix(
+                (text.lastIndex { !" \t\r".contains($0) }).map { text.distance(from: text.startIndex, to: $0) + 1 } ?? 0
+            ))
     }
 }
 

@@ -67,6 +67,7 @@ import StrictJSON
         let addedScope = try invocation.scope(Input.addScope)
         var named = invocation[Input.type]
         if let address = named, ResourceSignIn.isAddress(address) {
+            try checkFlow(forResource: address)
             named = try await ResourceSignIn(context: context, scope: options.scope, confirms: !invocation[Input.yes])
                 .accountType(for: address)
         } else if let named {
@@ -87,6 +88,26 @@ import StrictJSON
             try show(record)
         }
         return .done
+    }
+
+    /// Checks before the first request that the flow of the command line can sign in to a resource.
+    private func checkFlow(forResource address: String) throws {
+        let flow = try SignInFlow.named(by: invocation)
+        if console.options.disablesInput, flow?.needsPerson ?? true {
+            throw Self.inputNeeded(hint: "lodge help sign-in")
+        }
+        switch flow {
+        case .clientCredentials, .token, .password:
+            throw CommandError(
+                .usage, "this sign-in cannot use a URL", reason: "a user must approve the client that lodge registers",
+                hint: "use the browser or --device, or add the type first: \(run: "providers add") NAME")
+        case nil, .browser, .device, .paste: break
+        }
+    }
+
+    private static func inputNeeded(hint: Hint) -> CommandError {
+        CommandError(
+            .signInNeeded, "this sign-in needs a user", reason: "--no-input forbids waiting for input", hint: hint)
     }
 
     /// Signs in with the flow of the command line or the machine, and reports the result.
@@ -143,8 +164,7 @@ import StrictJSON
         to type: String, _ flow: SignInFlow, _ options: SignInOptions, _ store: AccountStore
     ) async throws -> Account {
         if console.options.disablesInput, flow.needsPerson, options.prompt != [.none] {
-            throw CommandError(
-                .signInNeeded, "this sign-in needs a person", reason: "--no-input forbids waiting for one",
+            throw Self.inputNeeded(
                 hint: "\(run: "sign-in") \(type), or --client-credentials or --with-token for programs")
         }
         let method: SignInMethod

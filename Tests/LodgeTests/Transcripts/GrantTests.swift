@@ -177,7 +177,7 @@ import Testing
         let terminal = try await Terminal()
         terminal.meanwhile = { _ in Issue.record("it waits") }
         let refused = await terminal.run(words: ["sign-in"] + words + ["--no-input"])
-        #expect(refused.status == 4 && refused.errors.contains("needs a person"), "\(refused.errors)")
+        #expect(refused.status == 4 && refused.errors.contains("needs a user"), "\(refused.errors)")
         #expect(refused.errors.contains("hint: lodge sign-in local"), "\(refused.errors)")
         let tokens = await terminal.run(
             words: ["sign-in", "--with-token", "--no-input"],

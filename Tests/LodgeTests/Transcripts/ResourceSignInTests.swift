@@ -160,14 +160,20 @@ import Testing
         let scene = try ResourceScene()
         let old = try text(terminal.settings)
         let unasked = await terminal.run("sign-in", scene.url)
-        #expect(unasked.status == 2 && unasked.errors.contains("lodge sign-in \(scene.url) --yes"), "\(unasked.errors)")
+        #expect(unasked.status == 4 && unasked.errors.contains("lodge sign-in \(scene.url) --yes"), "\(unasked.errors)")
         terminal.isTerminal = true
         for answer in ["n", "", "maybe", nil] {
             terminal.pastes = { _ in answer }
             let refused = await terminal.run("sign-in", scene.url)
             #expect(refused.status == 1 && refused.errors.contains("[y/N]"), "\(refused.errors)")
         }
-        #expect(await terminal.run("sign-in", scene.url, "--no-input").status == 2)
+        for options in [["--no-input"], ["--no-input", "--yes"]] {
+            let refused = await terminal.run(words: ["sign-in", scene.url] + options)
+            #expect(refused.status == 4 && refused.errors.contains("--no-input forbids"), "\(refused.errors)")
+        }
+        for option in ["--client-credentials", "--with-token"] {
+            #expect(await terminal.run("sign-in", scene.url, "--yes", option).status == 2)
+        }
         #expect(scene.signInRequests.isEmpty)
         #expect(try text(terminal.settings) == old)
         terminal.pastes = { said in
@@ -178,6 +184,28 @@ import Testing
         }
         let confirmed = await terminal.run("sign-in", scene.url)
         #expect(confirmed.status == 0, "\(confirmed.errors)")
+    }
+
+    @Test func `a scope that the API requires is requested even if the server does not list it`() async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        scene.describeServer(["scopes_supported": ["openid", "profile"]])
+        let signIn = await terminal.run("sign-in", scene.url, "--yes")
+        #expect(signIn.status == 0 && !signIn.errors.contains("omits"), "\(signIn.errors)")
+        #expect(try Settings(contentsOf: terminal.settings)[scene.name()]?.scope.tokens == ["mcp:read"])
+        let authorization = ResourceScene.query(try #require(scene.server.requests("/authorize").first))
+        #expect(authorization["scope"] == "mcp:read")
+    }
+
+    @Test func `no message contains the query or the password of the URL`() async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        let query = await terminal.run("sign-in", scene.url + "?key=geheim")
+        #expect(query.status != 0 && !query.errors.contains("geheim"), "\(query.errors)")
+        let url = scene.url.replacing("http://", with: "http://ada:geheim@")
+        let password = await terminal.run("sign-in", url)
+        #expect(password.status == 2 && password.errors.contains("user or a password"), "\(password.errors)")
+        #expect(!password.errors.contains("geheim"), "\(password.errors)")
     }
 
     @Test func `the user chooses among several authorization servers`() async throws {
@@ -199,9 +227,9 @@ import Testing
         let unasked = await terminal.run("sign-in", scene.url, "--yes")
         #expect(unasked.errors.contains("lodge providers add NAME --issuer \(scene.server.issuer) --client-id ID"))
         terminal.isTerminal = true
-        terminal.pastes = { $0.hasSuffix("[y/N]\n") ? "y" : "typed-client" }
+        terminal.pastes = { $0.hasSuffix("[y/N]\n") ? "y" : " typed client \r" }
         #expect(await terminal.run("sign-in", scene.url).status == 0)
-        #expect(try Settings(contentsOf: terminal.settings)[scene.name()]?.clientID == "typed-client")
+        #expect(try Settings(contentsOf: terminal.settings)[scene.name()]?.clientID == "typed client")
         #expect(scene.signInRequests == ["/authorize", "/token"])
     }
 
