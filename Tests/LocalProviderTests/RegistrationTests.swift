@@ -179,9 +179,9 @@ func `a redirect URI can be registered if it is absolute and safe`(uri: String, 
     #expect(registered.json["client_secret"] == nil)
     let base = signIn.provider.issuer.absoluteString
     let now = 1_800_000_000
-    func answer(_ changes: JSONObject = [:], key signing: JWK = key, id client: String? = nil) async throws
-        -> TokenAnswer
-    {
+    func answer(
+        _ changes: JSONObject = [:], key signing: JWK = key, id client: String? = nil, type: String = "jwt-bearer"
+    ) async throws -> TokenAnswer {
         var claims: JSONObject = [
             "iss": .string(id), "sub": .string(id), "aud": .string(base + "/token"), "exp": .integer(now + 300),
             "jti": .string(UUID().uuidString),
@@ -191,7 +191,7 @@ func `a redirect URI can be registered if it is absolute and safe`(uri: String, 
             "/token",
             [
                 "grant_type": "client_credentials", "client_id": client ?? id,
-                "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+                "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:\(type)",
                 "client_assertion": try JWT.sign(claims, with: signing, algorithm: .es256),
             ])
     }
@@ -208,6 +208,7 @@ func `a redirect URI can be registered if it is absolute and safe`(uri: String, 
     }
     #expect(try await answer(key: try JWK.generate(for: .es256, keyID: "one")).error == "invalid_client")
     #expect(try await answer(id: "lodge").error == "invalid_request")
+    #expect(try await answer(type: "saml2-bearer").error == "invalid_request")
     // The identifier alone does not authenticate this client.
     let bare = try await signIn.post("/token", ["grant_type": "client_credentials", "client_id": id])
     #expect(bare.error == "invalid_client")

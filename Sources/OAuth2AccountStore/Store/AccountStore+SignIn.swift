@@ -48,7 +48,7 @@ extension AccountStore {
 
     /// Adds an account from a token response.
     ///
-    /// A type without a provider, ``AccountType/Provider/staticToken``, has one account; the token replaces its previous one. The store
+    /// A type without a provider, `AccountType.Provider.staticToken`, has one account; the token replaces its previous one. The store
     /// does not save a refresh token of such a type.
     ///
     /// - Throws: ``AccountStoreError``, also if the response has an ID token of another provider or for another client.
