@@ -458,8 +458,8 @@ def plain(checks, shell):
         shell.keys("C-c")
         shell.wait("ended with 0")
     shell.type("clear\n")
-    shell.command("browse", "adam", variables="LC_ALL=C")
-    checks.check("in the C locale it works in ASCII", shell.wait("Adam Smith") and shell.find(r"Adam \?")
+    shell.command("browse", "adam", "s", variables="LC_ALL=C")
+    checks.check("in the C locale it works in ASCII", shell.wait("Adam Smith") and shell.find(r"Sch\?fer")
                  and shell.screen.isascii(), shell.screen)
     shell.keys("C-c")
     shell.wait("ended with 0")
@@ -521,7 +521,7 @@ class GraphicTerminal:
                     break
             if self.answers and self.shown.endswith(b"\x1b[c"):
                 # Typed before the answer, and between its parts.
-                os.write(self.master, b"a" + self.answers.replace(b"|", b"d"))
+                os.write(self.master, b"l" + self.answers.replace(b"|", b"ov"))
                 self.answers = b""
         return wanted in self.shown
 
