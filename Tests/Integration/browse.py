@@ -244,12 +244,12 @@ def copying(checks, shell, folder):
 
 def exporting(checks, shell, folder):
     shell.keys("Space", "Down", "Space", "C-s")
-    checks.check("ctrl-s asks for the file", shell.wait("Export to lodge-users.vcf"), shell.screen)
+    checks.check("ctrl-s asks for the file", shell.wait("Export to users.vcf"), shell.screen)
     shell.resize(40, 10)
-    checks.check("also in 40×10", shell.find(r"\nExport to lodge-users\.vcf\n"), shell.screen)
+    checks.check("also in 40×10", shell.find(r"\nExport to users\.vcf\n"), shell.screen)
     shell.resize(100, 30)
     shell.keys("Enter")
-    checks.check("and writes the marked users", shell.wait("Wrote 2 users to lodge-users.vcf"), shell.screen)
+    checks.check("and writes the marked users", shell.wait("Wrote 2 users to users.vcf"), shell.screen)
     shell.keys("C-s", "Enter")
     checks.check("a file is never replaced", shell.wait("the file exists"), shell.screen)
     for name in ("team.csv", "team.json"):
@@ -266,8 +266,8 @@ def exporting(checks, shell, folder):
         with open(os.path.join(folder, name), encoding="utf-8", newline="") as file:
             texts[name] = file.read()
     rows = list(csv.DictReader(io.StringIO(texts.get("team.csv", ""))))
-    checks.check("the files have the users", sorted(texts) == ["lodge-users.vcf", "team.csv", "team.json"]
-                 and texts["lodge-users.vcf"].count("BEGIN:VCARD") == 2 and len(rows) == 2
+    checks.check("the files have the users", sorted(texts) == ["team.csv", "team.json", "users.vcf"]
+                 and texts["users.vcf"].count("BEGIN:VCARD") == 2 and len(rows) == 2
                  and rows[0]["mail"] == "ada@contoso.example"
                  and [user["id"] for user in json.loads(texts["team.json"])] == [row["id"] for row in rows], texts)
     shell.keys("/", "C-u")
@@ -458,8 +458,8 @@ def plain(checks, shell):
         shell.keys("C-c")
         shell.wait("ended with 0")
     shell.type("clear\n")
-    shell.command("browse", "adam", variables="LC_ALL=C")
-    checks.check("in the C locale it works in ASCII", shell.wait("Adam Smith") and shell.find(r"Adam \?")
+    shell.command("browse", "adam", "s", variables="LC_ALL=C")
+    checks.check("in the C locale it works in ASCII", shell.wait("Adam Smith") and shell.find(r"Sch\?fer")
                  and shell.screen.isascii(), shell.screen)
     shell.keys("C-c")
     shell.wait("ended with 0")
@@ -521,7 +521,7 @@ class GraphicTerminal:
                     break
             if self.answers and self.shown.endswith(b"\x1b[c"):
                 # Typed before the answer, and between its parts.
-                os.write(self.master, b"a" + self.answers.replace(b"|", b"d"))
+                os.write(self.master, b"l" + self.answers.replace(b"|", b"ov"))
                 self.answers = b""
         return wanted in self.shown
 

@@ -38,8 +38,15 @@ def run(checks, world):
 def searching(checks, world):
     found = world.run("search", "a", "--output", "json")
     people = found.json if isinstance(found.json, list) else []
-    checks.check("search gives people whose given name begins so",
-                 found.status == 0 and people and all(p["givenName"].lower().startswith("a") for p in people), found)
+    compared = ("givenName", "surname", "displayName", "mail", "userPrincipalName")
+    checks.check("search finds users with a name or an address that starts with TEXT",
+                 found.status == 0 and people
+                 and all(any((p[name] or "").lower().startswith("a") for name in compared) for p in people), found)
+    for words in (["lovelace"], ["ada lovelace"], ["lovelace", "ada"], ["ada@contoso.example"]):
+        named = world.run("search", *words, "--fields", "mail", "-o", "csv")
+        checks.check(f"search {' '.join(words)} finds the user", named.out == "mail\r\nada@contoso.example\r\n", named)
+    checks.check("the environment changes no result of a search", world.run(
+        "search", "a", "--output", "json", LODGE_NAME="x", LODGE_OFFICE="x", LODGE_LIMIT="1", LODGE_SURNAME="x").out == found.out)
     table = world.run("search", "a")
     lines = table.out.splitlines()
     checks.check("in a pipe the table is tab-separated, without colour, and whole",

@@ -72,7 +72,7 @@ def run(checks, world):
     directory.use(world)
     checks.ends("without an account: sign-in needed", world.run("sync"), 4, "hint:")
     sign_in(world)
-    checks.ends("without a copy: what to type", world.run("search", "-o", "mutt", "--offline", "ada"), 1, "hint: lodge sync")
+    checks.ends("without a copy: what to type", world.run("search", "-o", "mutt", "--offline", "ada"), 1, "run: lodge sync")
 
     killing(checks, world, directory)
     asking(checks, world, directory)

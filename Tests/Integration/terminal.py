@@ -202,7 +202,7 @@ def progress(checks, world):
     window.status()
     program, people = shlex.quote(world.program), shlex.quote(world.path("people.csv"))
     window.tmux("respawn-pane", "-k", "-t", "m", "sh", "-c",
-                f"{program} search a --all --page-size 1 --count -o csv >{people}; echo ended $?")
+                f"{program} search --given-name a --all --page-size 1 --count -o csv >{people}; echo ended $?")
     checks.check("search tells how far it is, with a rate and the total", window.wait(" a second"), window.screen)
     screen = window.screen
     checks.check("in one line", " of " in screen and "%" in screen and len(screen.splitlines()) == 1, screen)

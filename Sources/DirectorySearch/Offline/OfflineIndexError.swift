@@ -41,12 +41,12 @@ extension OfflineIndexError: CustomStringConvertible {
     /// The error in one sentence without a full stop.
     public var summary: String {
         switch kind {
-        case .missing: "nobody is kept offline for this account"
+        case .missing: "this account has no offline copy"
         case .damaged: "the offline copy cannot be read"
         case .laterVersion: "the offline copy was written by a later version"
         case .earlierVersion: "the offline copy was written by an earlier version"
-        case .anotherAccount: "the offline copy is that of another account"
-        case .forgotten: "the offline copy was forgotten while it was being made"
+        case .anotherAccount: "the offline copy belongs to another account"
+        case .forgotten: "another process removed the offline copy during the sync"
         case .ownedByAnotherUser: "the offline copy belongs to another user"
         case .notCreated(let reason): "the offline copy cannot be created: \(reason)"
         }

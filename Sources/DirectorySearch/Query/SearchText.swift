@@ -107,7 +107,9 @@ extension SearchText {
         }
         return ranked.sorted { left, right in
             if left.rank != right.rank { return left.rank < right.rank }
-            if left.name != right.name { return left.name < right.name }
+            // Bytes: comparing strings normalizes them, in quadratic time for a name of combining marks.
+            if left.name.utf8.lexicographicallyPrecedes(right.name.utf8) { return true }
+            if right.name.utf8.lexicographicallyPrecedes(left.name.utf8) { return false }
             return left.index < right.index
         }.map(\.element)
     }

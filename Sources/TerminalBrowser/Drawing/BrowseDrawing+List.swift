@@ -162,7 +162,7 @@ extension BrowseDrawing {
             ]
         }
         let isCopy = model.list.source == .offline
-        let position = isCopy ? "the copy on this machine" : "the directory of \(accountName)"
+        let position = isCopy ? "the offline copy" : "the directory of \(accountName)"
         return [
             plain("No user has a name or address that starts with \"\(text)\"."),
             quiet(

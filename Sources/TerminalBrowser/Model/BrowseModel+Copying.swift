@@ -96,7 +96,7 @@ extension BrowseModel {
     /// Asks for the file of the marked users.
     mutating func openExport() {
         guard !marked.isEmpty else { return say("No user is marked: space in the list marks a user.", .warning) }
-        overlay = .export(QueryText("lodge-users.vcf"))
+        overlay = .export(QueryText("users.vcf"))
     }
 
     mutating func pressInExport(_ key: Key, _ file: QueryText) {

@@ -32,8 +32,8 @@ import OAuth2AccountStore
             let isPartial = try await active.copy.summary().completed == nil
             if users.isEmpty, isPartial {
                 throw BrowseFailure(
-                    summary: "the copy on this machine is not complete", reason: "nobody in it so far has this name",
-                    hint: "lodge sync goes on with it")
+                    summary: "the offline copy is not complete", reason: "it does not have a match",
+                    hint: "to complete it, run: lodge sync")
             }
             // The last one that it gives tells only that there are more.
             let shown = Array(users.prefix(Self.offlineLimit - 1))

@@ -8,7 +8,7 @@ extension RemedyText {
         switch remedy {
         case .enterText: command("search") + " ada"
         case .signIn(let claims): hint(CommandError.signIn(asking: claims))
-        case .sync: command("sync")
+        case .sync: "to download the directory, run: " + command("sync")
         case .askAdministrator(let permissions):
             permissions.first.map { permission in
                 "to request the permission, which an administrator may have to approve, run: " + command("sign-in")

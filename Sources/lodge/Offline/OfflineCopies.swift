@@ -12,7 +12,7 @@ import StrictJSON
         var summary: Result<OfflineIndex.Summary, any Error>
     }
 
-    static func count(_ people: Int) -> String { people == 1 ? "1 person is" : "\(people) people are" }
+    static func count(_ users: Int) -> String { users == 1 ? "1 user" : "\(users) users" }
 
     static func json(_ index: OfflineIndex, _ summary: OfflineIndex.Summary, _ account: Account?) -> JSONObject {
         [
@@ -46,10 +46,10 @@ import StrictJSON
                 copy.account?.label ?? context.text("\(copy.index.account) (no account; \(run: "sync") --forget --all)")
             switch copy.summary {
             case .success(let summary):
-                let time = summary.completed.map { "as of \($0.rfc3339)" } ?? "not complete yet"
+                let time = summary.completed.map { "as of \($0.rfc3339)" } ?? "not complete"
                 detail.add(
                     "Offline",
-                    "\(who): \(count(summary.users)) kept in clear text in \(copy.index.path), \(time), with "
+                    "\(who): \(count(summary.users)) in clear text in \(copy.index.path), \(time), with "
                         + summary.properties.joined(separator: ", "))
             case .failure(let error): detail.add("Offline", "\(who): \(error)")
             }

@@ -7,13 +7,13 @@ import StrictJSON
 @MainActor struct SyncCommand: CommandHandler {
     enum Input {
         static let properties = Option.text(
-            "properties", "A,B,C", "what to keep of each person; other properties than before begin a new list")
+            "properties", "A,B,C", "save these properties of each user; a change downloads all users again")
         static let limit = Option.integer(
             "limit", "N", "copy at most this number of users (5000000)",
             in: 1...DirectorySync.largestMaximumUsers)
         static let forget = Option.flag("forget", "overwrite and remove the copy")
         static let all = Option.flag(
-            "all", "with --forget, the copies of all accounts, also of those that are gone")
+            "all", "with --forget: the copies of all accounts, including removed accounts")
     }
 
     nonisolated static let command = Command(
@@ -83,7 +83,7 @@ import StrictJSON
             line.show { seconds in
                 "\(OfflineCopies.count(progress.users)), \(Int(Double(progress.changed) / seconds)) a second"
             }
-        case .finishing: line.show { _ in "\(OfflineCopies.count(progress.users)), putting the index in order" }
+        case .finishing: line.show { _ in "\(OfflineCopies.count(progress.users)), optimizing the index" }
         case .changes, .current: line.show { _ in "\(progress.changed) changed, \(progress.removed) removed" }
         }
     }
@@ -111,7 +111,7 @@ import StrictJSON
             return try console.write(.object(object))
         }
         console.note(
-            "\(OfflineCopies.count(summary.users)) kept for \(account.label): \(done.changed) new or changed, "
+            "The offline copy of \(account.label) has \(OfflineCopies.count(summary.users)): \(done.changed) new or changed, "
                 + "\(done.removed) removed.")
         console.verbose("They are in clear text in \(index.path), which only you can read.")
     }

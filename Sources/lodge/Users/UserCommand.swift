@@ -29,7 +29,7 @@ extension CommandContext {
     /// Says if the copy is not complete.
     func noteIncomplete(_ copy: OfflineDirectory) async throws {
         guard try await copy.summary().completed == nil else { return }
-        console.note(text("The offline copy is not complete yet; \(run: "sync") goes on with it."))
+        console.note(text("The offline copy is not complete. To complete it, run: \(run: "sync")"))
     }
 
     /// Returns the fields that `--fields` names, or `nil` if it is not given.

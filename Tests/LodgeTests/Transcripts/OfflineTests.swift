@@ -83,7 +83,9 @@ import Testing
     @Test func `search and show answer from the copy, also when the directory is down`() async throws {
         let terminal = try await signedIn()
         let none = await terminal.run("search", "ada", "--offline")
-        #expect(none.status == 1 && none.errors.contains("hint: lodge sync"), "\(none.errors)")
+        #expect(
+            none.status == 1 && none.errors.contains("hint: to download the directory, run: lodge sync"),
+            "\(none.errors)")
         #expect(await terminal.run("sync").status == 0)
         service.isDown.withLock { $0 = true }
         let found = await terminal.run("search", "Ada", "--offline", "--output", "jsonl", "--fields", "id,displayName")
@@ -134,11 +136,12 @@ import Testing
         for words in [["search", "ada", "--offline"], ["search", "-o", "mutt", "ada", "--offline"]] {
             let found = await terminal.run(words: words)
             #expect(found.status == 0 && found.output.contains("Ada Lovelace"))
-            #expect(found.errors.contains("not complete yet; lodge sync"), "\(words) \(found.errors)")
+            #expect(
+                found.errors.contains("not complete. To complete it, run: lodge sync\n"), "\(words) \(found.errors)")
         }
         service.isDown.withLock { $0 = true }
         let fallback = await terminal.run("search", "-o", "mutt", "ada")
-        #expect(fallback.status == 0 && fallback.errors.contains("not complete yet"), "\(fallback.errors)")
+        #expect(fallback.status == 0 && fallback.errors.contains("not complete."), "\(fallback.errors)")
         #expect(await terminal.run("sync", "--forget").status == 0)
         let failed = await terminal.run("sync", "--timeout", "0.5")
         #expect(failed.status == 6, "\(failed.errors)")
@@ -155,10 +158,14 @@ import Testing
             refused.status == 5 && refused.errors.contains("User.Read.All or Directory.Read.All")
                 && refused.errors.contains("run: lodge sign-in local --add-scope User.Read.All\n"), "\(refused.errors)")
         let search = await terminal.run("search", "ada", "--offline")
-        #expect(search.status == 1 && search.errors.contains("hint: lodge sync"), "\(search.errors)")
+        #expect(
+            search.status == 1 && search.errors.contains("hint: to download the directory, run: lodge sync"),
+            "\(search.errors)")
         #expect(await terminal.run("sign-in", "local", "--add-scope", "User.Read.All").status == 0)
         let synced = await terminal.run("sync")
-        #expect(synced.status == 0 && synced.errors.contains("people are kept"), "\(synced.errors)")
+        #expect(
+            synced.status == 0 && synced.errors.contains("The offline copy of ada@contoso.example has "),
+            "\(synced.errors)")
         let found = await terminal.run("search", "ada", "--offline")
         #expect(found.output == (await terminal.run("search", "ada")).output && found.errors.isEmpty)
     }
@@ -167,12 +174,12 @@ import Testing
         let terminal = try await signedIn()
         let first = await terminal.run("sync")
         #expect(first.status == 0 && first.output.isEmpty)
-        #expect(first.errors == "3 people are kept for ada@contoso.example: 3 new or changed, 0 removed.\n")
+        #expect(first.errors == "The offline copy of ada@contoso.example has 3 users: 3 new or changed, 0 removed.\n")
         let second = await terminal.run("sync", "--output", "json")
         let object = try #require(try JSONValue(parsing: second.output).object)
         #expect(object["people"]?.number?.int64 == 3 && object["changed"]?.number?.int64 == 0)
         let status = await terminal.run("status")
-        #expect(status.output.contains("Offline\tada@contoso.example: 3 people are kept in clear text in "))
+        #expect(status.output.contains("Offline\tada@contoso.example: 3 users in clear text in "))
         let json = try #require(try JSONValue(parsing: await terminal.run("status", "--output", "json").output).object)
         #expect(json["offline"]?.array?.first?.object?["people"]?.number?.int64 == 3)
         #expect(await terminal.run("sync", "--forget").errors == "The offline copy was overwritten and removed.\n")
@@ -234,7 +241,7 @@ import Testing
     @Test func `without a copy an offline question says what to type`() async throws {
         let terminal = try await signedIn()
         let missing = await terminal.run("search", "-o", "mutt", "--offline", "ada")
-        #expect(missing.status == 1 && missing.errors.contains("hint: lodge sync\n"))
+        #expect(missing.status == 1 && missing.errors.contains("hint: to download the directory, run: lodge sync\n"))
     }
 
     @Test(arguments: [["sign-out", "--local"], ["accounts", "remove", "ada@contoso.example"]])

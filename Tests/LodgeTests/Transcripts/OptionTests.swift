@@ -42,6 +42,20 @@ import Testing
         #expect(await terminal.run("search", "-o", "mutt", "a", "--limit", "2").lines.count == 3)
     }
 
+    @Test func `added scopes stay with the next added scope, and --scope replaces all`() async throws {
+        let terminal = try await signedIn()
+        func scopes() async throws -> Set<String> {
+            let accounts = try JSONValue(parsing: await terminal.run("accounts", "-o", "json").output)
+            return Set(accounts.array?.first?.object?["scopes"]?.array?.compactMap(\.string) ?? [])
+        }
+        let first = try await scopes()
+        #expect(await terminal.run("sign-in", "--add-scope", "User.Read.All").status == 0)
+        #expect(await terminal.run("sign-in", "--add-scope", "GroupMember.Read.All").status == 0)
+        #expect(try await scopes() == first.union(["User.Read.All", "GroupMember.Read.All"]))
+        #expect(await terminal.run("sign-in", "--scope", "openid", "--add-scope", "User.Read").status == 0)
+        #expect(try await scopes() == ["openid", "User.Read"])
+    }
+
     @Test func `the environment changes no result of a search`() async throws {
         let terminal = try await signedIn()
         let before = await terminal.run("search", "ad", "-o", "jsonl")
