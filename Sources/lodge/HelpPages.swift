@@ -1,4 +1,5 @@
 import CommandLineKit
+import OAuth2AccountStore
 
 extension ProgramReference {
     /// The version, the pages of help, the variables and the files of lodge.
@@ -8,10 +9,19 @@ extension ProgramReference {
             HelpPage(name: "options", summary: "The options that every command takes.") { $0.options },
             HelpPage(name: "environment", summary: "What is read from the environment.") { $0.environment },
             HelpPage(name: "formats", summary: "How an answer is written with --output.") { $0.formats },
-            HelpPage(name: "settings", summary: "Where the settings are, and what is in them.") { $0.settings },
+            HelpPage(
+                name: "settings", summary: "The settings file and its keys.", entries: settingsEntries
+            ) { $0.settings },
             HelpPage(name: "exit-statuses", summary: "The numbers that the program ends with.") { $0.exitStatuses },
         ], optionsNote: "Global options (--output, --account, --type, …): lodge help options",
         helpExamples: ["lodge help search", "lodge help environment"], variables: variables, files: files)
+
+    private static let settingsEntries = SettingsKey.all.map { key in
+        HelpPage.Entry(
+            key.name, key.meaning,
+            [("Type", key.type)] + (key.defaultValue.map { [("Default", $0)] } ?? [])
+                + [("Example", "\"\(key.name)\": \(key.example)"), ("In", key.location.rawValue)])
+    }
 
     private static let variables = [
         ("LODGE_PAGER, PAGER", "program that shows a long table on a terminal; without either there is none"),
@@ -109,10 +119,9 @@ extension HelpText {
 
     fileprivate var settings: [String] {
         paragraph(
-            "--settings FILE, else LODGE_SETTINGS, else settings.json or settings.plist in $XDG_CONFIG_HOME/lodge "
-                + "(~/.config/lodge), else the presets built in. JSON may have comments. An unknown key is an error. Beside types stand defaultType, deviceMode "
-                + "(private or shared) and clientMetadataDocument, the https URL of the client's metadata document, which is its "
-                + "identifier at providers that support it (see sign-in with the address of an API).")
+            "lodge reads --settings FILE, otherwise LODGE_SETTINGS, otherwise settings.json or settings.plist in "
+                + "$XDG_CONFIG_HOME/lodge (~/.config/lodge), otherwise the built-in presets. JSON may have comments. An unknown "
+                + "key is an error. lodge help settings KEY explains a key.")
             + [
                 "", "  {", #"    "defaultType": "work","#, #"    "types": {"#, #"      "work": {"#,
                 #"        "authority": "https://login.microsoftonline.com/common","#,
@@ -122,13 +131,18 @@ extension HelpText {
                 #"        "graphAPI": "https://graph.microsoft.com/""#, "      }", "    }", "  }",
             ]
             + section(
-                "To go on",
+                "Commands",
                 [
-                    ("lodge providers add NAME", "writes such an entry"),
-                    ("lodge providers show NAME", "shows one, and what a preset must know"),
-                    ("lodge config", "shows what is in use, and where it came from"),
-                    ("lodge doctor", "looks for what is wrong"),
+                    ("lodge providers add NAME", "add an account type to the file"),
+                    ("lodge providers show NAME", "show an account type, or the required keys of a preset"),
+                    ("lodge config", "show the values in use and their sources"),
+                    ("lodge doctor", "diagnose problems"),
                 ])
+            + SettingsKey.Location.allCases.flatMap { location in
+                section(
+                    "Keys of \(location.rawValue)",
+                    SettingsKey.all.filter { $0.location == location }.map { ($0.name, $0.meaning) })
+            }
     }
 
     fileprivate var exitStatuses: [String] {
