@@ -6,13 +6,6 @@ import StrictJSON
 
 /// The keys of an account type that select options of the specifications.
 extension AccountTypeDecoder {
-    static let protocolKeys = [
-        "clientKey", "clientCertificate", "clientAssertionAudience", "resources", "authorizationDetails", "claims",
-        "quirks",
-        "pushedAuthorizationRequests", "requestObjectSigning", "dpop", "idTokenSigningAlgorithm",
-        "userinfoSigningAlgorithm", "allowsPasswordGrant",
-    ]
-
     func readProtocol(into type: inout AccountType) throws(SettingsError) {
         type.clientAssertionAudience = try address("clientAssertionAudience")?.text
         type.resources = try resources()

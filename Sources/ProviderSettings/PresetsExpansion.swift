@@ -81,7 +81,6 @@ extension ProviderPreset {
 }
 
 extension AccountTypeDecoder {
-    static let presetKeys = ["provider", "userinfoClaims", "tokenClaims", "longLivedTokens"]
 
     func readPresetKeys(into type: inout AccountType) throws(SettingsError) {
         type.preset = try optionalText("provider")

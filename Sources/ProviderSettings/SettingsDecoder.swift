@@ -11,11 +11,8 @@ struct SettingsDecoder: DictionaryDecoder {
     let writtenKeys: [String: String] = [:]
 
     /// The keys of the flat form of Microsoft's QuickStart.
-    private static let flatKeys = [
-        "scopes", "authority", "clientId", "redirectUri", "graphAPI", "api-version", "secret", "tenant",
-        "resourceString",
-    ]
-    private static let nestedKeys = ["clientMetadataDocument", "defaultType", "deviceMode", "types"]
+    private static let flatKeys = SettingsKey.names(in: .flat)
+    private static let nestedKeys = SettingsKey.names(in: .file)
 
     func settings() throws(SettingsError) -> Settings {
         if object["types"] != nil { return try nested() }
@@ -114,15 +111,7 @@ struct AccountTypeDecoder: DictionaryDecoder {
         ("pushedAuthorizationRequestEndpoint", "pushed_authorization_request_endpoint"), ("jwksURI", "jwks_uri"),
     ]
 
-    static let keys =
-        [
-            "authority", "issuer", "expectedIssuer", "clientId", "clientSecret", "clientAuthentication", "redirectUri",
-            "scopes",
-            "tokenType",
-            "tokenRequestMethod", "authorizationParameters", "tokenParameters", "refreshParameters", "tokenHeaders",
-            "graphAPI", "api-version", "directory", "directoryBase", "resourceHosts", "knownAuthorities", "caFile",
-            "policies", "pinnedKeys",
-        ] + protocolKeys + endpointKeys.map(\.key) + presetKeys
+    static let keys = SettingsKey.names(in: .type)
 
     func type(named name: String) throws(SettingsError) -> AccountType {
         if let unknown = unknownKey(Self.keys) {

@@ -1,4 +1,5 @@
 import CommandLineKit
+import OAuth2AccountStore
 
 extension ProgramReference {
     /// The version, the pages of help, the variables and the files of lodge.
@@ -8,10 +9,19 @@ extension ProgramReference {
             HelpPage(name: "options", summary: "The options that every command takes.") { $0.options },
             HelpPage(name: "environment", summary: "The environment variables.") { $0.environment },
             HelpPage(name: "formats", summary: "How an answer is written with --output.") { $0.formats },
-            HelpPage(name: "settings", summary: "Where the settings are, and what is in them.") { $0.settings },
+            HelpPage(
+                name: "settings", summary: "The settings file and its keys.", entries: settingsEntries
+            ) { $0.settings },
             HelpPage(name: "exit-statuses", summary: "The numbers that the program ends with.") { $0.exitStatuses },
         ], optionsNote: "Global options (--output, --account, --type, …): lodge help options",
         helpExamples: ["lodge help search", "lodge help environment"], variables: variables, files: files)
+
+    private static let settingsEntries = SettingsKey.all.map { key in
+        HelpPage.Entry(
+            key.name, key.meaning,
+            [("Type", key.type)] + (key.defaultValue.map { [("Default", $0)] } ?? [])
+                + [("Example", "\"\(key.name)\": \(key.example)"), ("In", key.location.rawValue)])
+    }
 
     /// The variables that lodge or one of its libraries reads, besides those of the global options. A test compares them with the sources.
     private static let variables = [
@@ -114,10 +124,9 @@ extension HelpText {
 
     fileprivate var settings: [String] {
         paragraph(
-            "--settings FILE, else LODGE_SETTINGS, else settings.json or settings.plist in $XDG_CONFIG_HOME/lodge "
-                + "(~/.config/lodge), else the presets built in. JSON may have comments. An unknown key is an error. Beside types stand defaultType, deviceMode "
-                + "(private or shared) and clientMetadataDocument, the https URL of the client's metadata document, which is its "
-                + "identifier at providers that support it (see sign-in with the address of an API).")
+            "lodge reads --settings FILE, otherwise LODGE_SETTINGS, otherwise settings.json or settings.plist in "
+                + "$XDG_CONFIG_HOME/lodge (~/.config/lodge), otherwise the built-in presets. JSON may have comments. An unknown "
+                + "key is an error. lodge help settings KEY explains a key.")
             + [
                 "", "  {", #"    "defaultType": "work","#, #"    "types": {"#, #"      "work": {"#,
                 #"        "authority": "https://login.microsoftonline.com/common","#,
@@ -131,13 +140,18 @@ extension HelpText {
                     + "resourceHosts, the hosts of an API. To sign in to such a type: lodge sign-in TYPE --with-token."
             )
             + section(
-                "To go on",
+                "Commands",
                 [
-                    ("lodge providers add NAME", "writes such an entry"),
-                    ("lodge providers show NAME", "shows one, and what a preset must know"),
-                    ("lodge config", "shows what is in use, and where it came from"),
-                    ("lodge doctor", "looks for what is wrong"),
+                    ("lodge providers add NAME", "add an account type to the file"),
+                    ("lodge providers show NAME", "show an account type, or the required keys of a preset"),
+                    ("lodge config", "show the values in use and their sources"),
+                    ("lodge doctor", "diagnose problems"),
                 ])
+            + SettingsKey.Location.allCases.flatMap { location in
+                section(
+                    "Keys of \(location.rawValue)",
+                    SettingsKey.all.filter { $0.location == location }.map { ($0.name, $0.meaning) })
+            }
     }
 
     fileprivate var exitStatuses: [String] {

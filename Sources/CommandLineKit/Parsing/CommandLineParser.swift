@@ -135,8 +135,17 @@ extension CommandSyntax {
             index += 1
         }
         if let first = words.first, let page = page(first), root.subcommand(first) == nil {
-            guard words.count == 1 else { throw unexpected(words[1], inHelpOn: [first]) }
-            return .page(page.name)
+            guard words.count > 1 else { return .page(page.name) }
+            let names = page.entries.map(\.name)
+            guard words.count == 2, !names.isEmpty else { throw unexpected(words[1], inHelpOn: [first]) }
+            guard names.contains(words[1]) else {
+                throw UsageError(
+                    message: "no entry \(UsageError.quoted(words[1])) in the help on \(first)",
+                    reason: SpellingSuggestion.nearest(to: words[1], in: names).map {
+                        "did you mean \(program) help \(first) \($0)?"
+                    }, hint: hint([first]))
+            }
+            return .entry(words[1], of: page.name)
         }
         var chain = [root]
         for word in words {

@@ -4,10 +4,30 @@ package struct HelpPage: Sendable {
     package var summary: String
     /// Returns the lines below the summary.
     package var body: @Sendable (HelpText) -> [String]
+    /// The names that have a help of their own: `lodge help settings clientId`.
+    package var entries: [Entry]
 
-    package init(name: String, summary: String, body: @escaping @Sendable (HelpText) -> [String]) {
+    /// A name of the page with its facts.
+    package struct Entry: Sendable {
+        package var name: String
+        /// A phrase without a full stop.
+        package var meaning: String
+        /// Labels and values.
+        package var facts: [(label: String, value: String)]
+
+        package init(_ name: String, _ meaning: String, _ facts: [(label: String, value: String)]) {
+            self.name = name
+            self.meaning = meaning
+            self.facts = facts
+        }
+    }
+
+    package init(
+        name: String, summary: String, entries: [Entry] = [], body: @escaping @Sendable (HelpText) -> [String]
+    ) {
         self.name = name
         self.summary = summary
+        self.entries = entries
         self.body = body
     }
 

@@ -14,6 +14,10 @@ package struct HelpText {
     package func text(_ topic: HelpTopic) -> String {
         switch topic {
         case .page(let name): return syntax.page(name).map { lines($0).joined(separator: "\n") } ?? ""
+        case .entry(let name, let page):
+            // A name can have one entry in each of several dictionaries.
+            let entries = syntax.page(page)?.entries.filter { $0.name == name } ?? []
+            return entries.map { lines($0).joined(separator: "\n") }.joined(separator: "\n\n")
         case .command(let path):
             guard let chain = syntax.chain(to: path) else { return "" }
             return lines(chain).joined(separator: "\n")
@@ -51,6 +55,16 @@ package struct HelpText {
             lines.append(syntax.reference.optionsNote)
         }
         return lines
+    }
+
+    private func lines(_ entry: HelpPage.Entry) -> [String] {
+        let column = 2 + (entry.facts.map { $0.label.count }.max() ?? 0) + 3
+        return wrapped("\(entry.name): \(entry.meaning).", indent: 0) + [""]
+            + entry.facts.flatMap { label, value in
+                let body = wrapped(value, indent: column)
+                return [TerminalText.padded("  \(label):", to: column) + (body.first ?? "").drop { $0 == " " }]
+                    + body.dropFirst()
+            }
     }
 
     package func lines(_ page: HelpPage) -> [String] { [page.summary] + page.body(self) }

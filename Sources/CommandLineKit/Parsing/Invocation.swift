@@ -83,6 +83,8 @@ package enum HelpTopic: Sendable, Equatable {
     /// A command; the empty path is the program.
     case command([String])
     case page(String)
+    /// An entry of a page.
+    case entry(String, of: String)
 }
 
 extension OutputFormat {

@@ -9,7 +9,26 @@ package struct ManualPage {
         ([[syntax.root]] + syntax.root.subcommands.map { [syntax.root, $0] }).map { chain in
             let page = ManualPage(syntax: syntax, chain: chain)
             return (page.title + ".1", page.text)
+        } + syntax.reference.pages.filter { !$0.entries.isEmpty }.map { fileFormat($0, syntax) }
+    }
+
+    /// Returns the page of a file format (section 5) with all entries of a page of help.
+    private static func fileFormat(_ page: HelpPage, _ syntax: CommandSyntax) -> (name: String, text: String) {
+        let title = "\(syntax.program)-\(page.name)"
+        let summary = page.title.prefix(1).lowercased() + page.title.dropFirst()
+        var lines = [
+            ".TH \(quoted(title.uppercased())) 5 \"\" \(quoted("\(syntax.program) \(syntax.reference.version)"))",
+            ".SH NAME", "\(escaped(title)) \\- \(escaped(summary))", ".SH DESCRIPTION", ".nf",
+        ]
+        let body = page.body(HelpText(syntax: syntax, width: 72)).drop { $0.isEmpty }
+        lines += body.prefix { $0 != "Keys:" && !$0.hasPrefix("Keys of ") }.map(line)
+        lines += [".fi", ".SH KEYS"]
+        for entry in page.entries {
+            lines += [".TP", ".B \(escaped(entry.name))", line(entry.meaning + ".")]
+            for (label, value) in entry.facts { lines += [".br", line("\(label): \(value)")] }
         }
+        lines += [".SH SEE ALSO", ".BR \(syntax.program) (1)"]
+        return (title + ".5", lines.joined(separator: "\n") + "\n")
     }
 
     private var command: CommandSpec { chain.last ?? syntax.root }

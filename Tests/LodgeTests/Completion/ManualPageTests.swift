@@ -1,3 +1,4 @@
+import OAuth2AccountStore
 import Testing
 
 @testable import CommandLineKit
@@ -6,7 +7,16 @@ import Testing
 @Suite struct ManualPageTests {
     @Test func `there is a page of the program and one of each command, with all that each can do`() throws {
         let pages = ManualPage.all(commandSyntax)
-        #expect(pages.map(\.name) == ["lodge.1"] + commandSyntax.root.subcommands.map { "lodge-\($0.name).1" })
+        #expect(
+            pages.map(\.name) == ["lodge.1"] + commandSyntax.root.subcommands.map { "lodge-\($0.name).1" } + [
+                "lodge-settings.5"
+            ])
+        let settings = try #require(pages.last).text
+        #expect(settings.contains(".TH \"LODGE\\-SETTINGS\" 5"))
+        for key in SettingsKey.all {
+            let name = key.name.split(separator: "-").joined(separator: "\\-")
+            #expect(settings.contains("\n.B \(name)\n"), "\(key.name)")
+        }
         let search = try #require(pages.first { $0.name == "lodge-search.1" }).text
         let spec = try #require(commandSyntax.root.subcommand("search"))
         for option in spec.options {

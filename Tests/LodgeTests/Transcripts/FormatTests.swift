@@ -1,5 +1,6 @@
 import Foundation
 import LocalProvider
+import OAuth2AccountStore
 import StrictJSON
 import Testing
 
@@ -179,5 +180,27 @@ import Testing
         #expect(await terminal.run("me", "-o", "mutt").status == 2)
         let surname = await terminal.run("search", "--surname", "Lovelace", "-o", "mutt")
         #expect(surname.output.contains("ada@contoso.example\tAda Lovelace\tEngineer · Sales\n"), "\(surname.output)")
+    }
+
+    @Test func `the help explains each key of the settings file, which the decoder knows`() async throws {
+        let terminal = try await Terminal()
+        let page = await terminal.run("help", "settings")
+        for key in SettingsKey.all {
+            #expect(page.output.contains("\n  \(key.name)"), "\(key.name)")
+            let help = await terminal.run("help", "settings", key.name)
+            #expect(help.status == 0 && help.output.hasPrefix("\(key.name): "), "\(help)")
+            #expect(
+                help.output.contains("Example:") && help.output.split(separator: "\n").allSatisfy { $0.count <= 80 })
+            guard key.location == .type else { continue }
+            // The decoder rejects an unknown key by its name, and a wrong value by what it expects.
+            try terminal.write(
+                settings: #"{"types": {"x": {"clientId": "x", "issuer": "https://id.example", "redirectUri": "#
+                    + #""http://127.0.0.1/", "\#(key.name)": 1}}}"#)
+            let wrong = await terminal.run("providers", "list")
+            #expect(!wrong.errors.contains("an unknown key"), "\(key.name): \(wrong.errors)")
+        }
+        let near = await terminal.run("help", "settings", "clientID")
+        #expect(near.status == 2 && near.errors.contains("did you mean lodge help settings clientId?"))
+        #expect(await terminal.run("help", "settings", "clientId", "x").status == 2)
     }
 }

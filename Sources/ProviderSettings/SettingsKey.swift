@@ -1,0 +1,183 @@
+/// The declaration of a key of the settings file. The decoder, the help, the manual page and the suggestions use it.
+package struct SettingsKey: Sendable, Equatable {
+    /// The dictionary that has the key.
+    package enum Location: String, Sendable, CaseIterable {
+        /// The file itself.
+        case file = "the file"
+        /// An account type, a member of `types`.
+        case type = "an account type"
+        /// The flat form of Microsoft's QuickStart, in place of the file's own keys.
+        case flat = "the flat form of Microsoft's QuickStart"
+    }
+
+    package var name: String
+    package var location: Location
+    /// The type of the value: `string`.
+    package var type: String
+    /// The value without the key; `nil` if it is required or has no value then.
+    package var defaultValue: String?
+    /// A value in JSON.
+    package var example: String
+    /// A phrase without a full stop.
+    package var meaning: String
+
+    private init(
+        _ name: String, in location: Location = .type, _ type: String, default defaultValue: String? = nil,
+        _ example: String, _ meaning: String
+    ) {
+        self.name = name
+        self.location = location
+        self.type = type
+        self.defaultValue = defaultValue
+        self.example = example
+        self.meaning = meaning
+    }
+
+    /// Returns the names of the keys of a dictionary.
+    package static func names(in location: Location) -> [String] { all.filter { $0.location == location }.map(\.name) }
+
+    private static let secretType = #"string, {"environment": NAME} or {"file": PATH}"#
+
+    /// All keys, grouped by their dictionary and in the order of the help.
+    package static let all: [SettingsKey] = fileKeys + typeKeys + endpoints + flatKeys
+
+    private static let fileKeys = [
+        SettingsKey("types", in: .file, "object", #"{"work": {…}}"#, "the account types by name"),
+        SettingsKey(
+            "defaultType", in: .file, "string", default: "the first type", #""work""#,
+            "the type for a sign-in without a type, and while there is no account"),
+        SettingsKey(
+            "deviceMode", in: .file, "private or shared", default: "private", #""shared""#,
+            "with shared, one user at a time is signed in to each type"),
+        SettingsKey(
+            "clientMetadataDocument", in: .file, "https URL", #""https://app.example/client.json""#,
+            "the client's metadata document, its identifier at providers that support it"),
+    ]
+
+    private static let typeKeys = [
+        SettingsKey(
+            "authority", "URL", #""https://login.microsoftonline.com/common""#,
+            "a Microsoft authority; one of authority, issuer and tokenEndpoint is required"),
+        SettingsKey("issuer", "URL", #""https://id.example/realms/a""#, "the issuer, for discovery (OpenID Connect)"),
+        SettingsKey(
+            "expectedIssuer", "URL", #""https://id.example""#,
+            "the issuer in redirects and ID tokens, with endpoints but without discovery"),
+        SettingsKey("provider", "string", #""github""#, "a preset with the values of all other keys"),
+        SettingsKey(
+            "clientId", "string", #""00000000-0000-0000-0000-000000000000""#,
+            "required: the client that is registered with the provider"),
+        SettingsKey(
+            "clientSecret", secretType, #"{"environment": "OTHER_SECRET"}"#, "the secret of a confidential client"),
+        SettingsKey(
+            "clientAuthentication", "method", default: "from the provider's metadata", #""client_secret_basic""#,
+            "none, client_secret_basic, client_secret_basic_raw, client_secret_post, client_secret_jwt, "
+                + "private_key_jwt, tls_client_auth or self_signed_tls_client_auth"),
+        SettingsKey(
+            "clientKey", #"{"environment": NAME} or {"file": PATH}"#, #"{"file": "/etc/lodge/client.jwk"}"#,
+            "the private JWK for private_key_jwt and signed requests"),
+        SettingsKey(
+            "clientCertificate", #"{"certificate": PATH, "key": PATH}"#,
+            #"{"certificate": "client.pem", "key": "client.key"}"#, "PEM files of the TLS client (RFC 8705)"),
+        SettingsKey(
+            "clientAssertionAudience", "URL", default: "the issuer", #""https://id.example/token""#,
+            "the audience of client assertions"),
+        SettingsKey(
+            "redirectUri", "URI", #""http://127.0.0.1/callback""#,
+            "required: the redirect URI; on 127.0.0.1 or [::1] without a port, a free port"),
+        SettingsKey(
+            "scopes", "array, or string with spaces", default: "[]", #"["openid", "profile", "offline_access"]"#,
+            "the scopes of a sign-in"),
+        SettingsKey("tokenType", "Bearer", default: "Bearer", #""Bearer""#, "the type of the access tokens"),
+        SettingsKey(
+            "tokenRequestMethod", "POST or GET", default: "POST", #""POST""#, "the HTTP method of token requests"),
+        SettingsKey(
+            "authorizationParameters", "object of strings", default: "{}", #"{"access_type": "offline"}"#,
+            "additional parameters of authorization requests"),
+        SettingsKey(
+            "tokenParameters", "object of strings", default: "{}", #"{"audience": "api"}"#,
+            "additional parameters of token requests for a code"),
+        SettingsKey(
+            "refreshParameters", "object of strings", default: "{}", #"{"audience": "api"}"#,
+            "additional parameters of refreshes"),
+        SettingsKey(
+            "tokenHeaders", "object of strings", default: "{}", #"{"Accept": "application/json"}"#,
+            "additional header fields of token requests"),
+        SettingsKey(
+            "resources", "array of URIs, or one", default: "[]", #"["https://api.example"]"#,
+            "the resources of the tokens (RFC 8707)"),
+        SettingsKey(
+            "authorizationDetails", "array of objects", default: "[]", #"[{"type": "payment"}]"#,
+            "the authorization details of a sign-in (RFC 9396)"),
+        SettingsKey(
+            "claims", "object", #"{"id_token": {"email": null}}"#, "the claims parameter of each sign-in"),
+        SettingsKey(
+            "quirks", "array of names", default: "those of known providers", #"["strict"]"#,
+            "accepted deviations of token responses; strict accepts none"),
+        SettingsKey(
+            "pushedAuthorizationRequests", "Boolean", default: "if the provider offers it", "true",
+            "whether to push authorization requests (RFC 9126)"),
+        SettingsKey(
+            "requestObjectSigning", "Boolean", default: "false", "true",
+            "whether to sign authorization requests with clientKey (RFC 9101)"),
+        SettingsKey(
+            "dpop", "Boolean", default: "false", "true", "whether tokens must be bound to a key (RFC 9449)"),
+        SettingsKey(
+            "idTokenSigningAlgorithm", "JWS algorithm", default: "from the metadata", #""ES256""#,
+            "the registered algorithm of ID tokens"),
+        SettingsKey(
+            "userinfoSigningAlgorithm", "JWS algorithm", #""RS256""#,
+            "the registered algorithm of userinfo responses, which must then be signed"),
+        SettingsKey(
+            "allowsPasswordGrant", "Boolean", default: "false", "true",
+            "whether the deprecated password grant may be used"),
+        SettingsKey(
+            "directory", "graph, scim or google", default: "graph", #""scim""#, "the protocol of the people directory"),
+        SettingsKey(
+            "graphAPI", "URL", #""https://graph.microsoft.com/""#, "the URL of Microsoft Graph without the version"),
+        SettingsKey("api-version", "string", default: "v1.0", #""beta""#, "the version of Microsoft Graph"),
+        SettingsKey("directoryBase", "URL", #""https://id.example/scim/v2""#, "the URL of a SCIM or Google directory"),
+        SettingsKey(
+            "resourceHosts", "array of hosts", default: "[]", #"["api.example"]"#,
+            "the hosts that may get the tokens, in addition to the directory"),
+        SettingsKey(
+            "knownAuthorities", "array of hosts", default: "[]", #"["login.contoso.com"]"#,
+            "additional hosts that may be issuers of an authority"),
+        SettingsKey(
+            "policies", "object of strings", default: "{}", #"{"editProfile": "B2C_1_edit"}"#,
+            "additional policies of Azure AD B2C by name"),
+        SettingsKey(
+            "caFile", "path", #""/etc/ssl/company.pem""#, "a PEM file with additional certificate authorities"),
+        SettingsKey(
+            "pinnedKeys", "array of digests", default: "[]", #"["sha256/…"]"#,
+            "the public keys of the servers, of which each must have one"),
+        SettingsKey(
+            "userinfoClaims", "object of strings", default: "{}", #"{"sub": "id"}"#,
+            "the members of a userinfo response that is not OpenID Connect, by claim"),
+        SettingsKey(
+            "tokenClaims", "object of strings", default: "{}", #"{"sub": "account_id"}"#,
+            "the members of the token response, by claim"),
+        SettingsKey(
+            "longLivedTokens", "Boolean", default: "false", "true",
+            "whether to exchange a new token for a long-lived one"),
+    ]
+
+    private static let endpoints = AccountTypeDecoder.endpointKeys.map { key, name in
+        SettingsKey(
+            key, "URL", default: "from discovery", "\"https://id.example/\(name)\"", "overrides \(name) of discovery")
+    }
+
+    private static let flatKeys = [
+        SettingsKey(
+            "authority", in: .flat, "URL", #""https://login.microsoftonline.com/common""#,
+            "required unless there is a tenant"),
+        SettingsKey("tenant", in: .flat, "string", #""contoso.onmicrosoft.com""#, "the tenant of the authority"),
+        SettingsKey(
+            "clientId", in: .flat, "string", #""00000000-0000-0000-0000-000000000000""#, "required: the client"),
+        SettingsKey("secret", in: .flat, secretType, #"{"file": "secret"}"#, "the same as clientSecret"),
+        SettingsKey("redirectUri", in: .flat, "URI", #""http://127.0.0.1/callback""#, "required: the redirect URI"),
+        SettingsKey("scopes", in: .flat, "array, or string with spaces", #"["User.Read"]"#, "required: the scopes"),
+        SettingsKey("graphAPI", in: .flat, "URL", #""https://graph.microsoft.com/""#, "the URL of Microsoft Graph"),
+        SettingsKey("resourceString", in: .flat, "URL", #""https://graph.microsoft.com""#, "the same as graphAPI"),
+        SettingsKey("api-version", in: .flat, "string", default: "v1.0", #""v1.0""#, "the version of Microsoft Graph"),
+    ]
+}
