@@ -141,7 +141,7 @@ def mutt(checks, world, directory):
     window.keys("Enter")
     checks.check("mutt shows why there is nobody", window.wait("Nobody with a mail address is found for zzz."), window.screen)
     window.stop()
-    done = subprocess.run(["mutt", "-F", world.path("muttrc"), "-D"], env=world.environment, capture_output=True, timeout=30,
+    done = subprocess.run(["mutt", "-F", world.path("muttrc"), "-D"], env=world.environment, capture_output=True, timeout=90,
                           stdin=subprocess.DEVNULL)
     checks.check("mutt takes the settings of the manual", b"query_command=\"lodge query --format mutt %s\"" in done.stdout, done.stderr)
 
