@@ -27,6 +27,7 @@ class TokenEndpoint:
         # Set while the endpoint responds.
         self.responds = threading.Event()
         self.responds.set()
+        world.releases.append(self.responds.set)
         endpoint = self
 
         class Handler(http.server.BaseHTTPRequestHandler):

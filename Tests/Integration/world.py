@@ -124,6 +124,8 @@ class World:
         self.program, self.peers, self.missing = os.path.abspath(program), peers, missing
         self.folder = tempfile.mkdtemp(dir=parent, prefix="")
         self.closers = []
+        # Called before the closers: a program that waits for a response would end only after 30 s.
+        self.releases = []
         self.here = os.path.dirname(os.path.abspath(__file__))
         # Nothing of the surroundings but where programs are: no proxy, no display, nobody's settings.
         self.environment = dict(
@@ -138,7 +140,7 @@ class World:
         # A signal during this would end it half-way: it has its effect afterwards.
         late = []
         before = {number: signal.signal(number, lambda number, _: late.append(number)) for number in ENDINGS}
-        for close in reversed(self.closers):
+        for close in self.releases + self.closers[::-1]:
             try:
                 close()
             except Exception as error:
