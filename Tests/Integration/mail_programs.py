@@ -46,6 +46,8 @@ def run(checks, world):
     tables(checks, world)
     json_readers(checks, world)
     cards(checks, world)
+    if not shutil.which("tmux"):
+        return print("skipped: mutt and aerc, because there is no tmux", flush=True)
     mutt(checks, world, directory)
     aerc(checks, world)
 

@@ -165,6 +165,7 @@ class Result:
 
 def run(checks, world):
     world.require("nginx")
+    world.require("openssl")
     nginx = Nginx(world)
     transfers = Transfers(world)
     ca = f"ca={world.path('ca.pem')}"

@@ -63,6 +63,8 @@ SHELLS = {
 
 def completing(checks, world):
     """In interactive shells, by the Tab key."""
+    if not shutil.which("tmux"):
+        return print("skipped: completion, because there is no tmux", flush=True)
     for name, (words, begin) in SHELLS.items():
         if not shutil.which(name):
             print(f"skipped: {name}, which this machine does not have", flush=True)
