@@ -74,7 +74,11 @@ extension HTTPResponse {
 let graph = "https://graph.microsoft.com/v1.0"
 let testNow = Date(timeIntervalSince1970: 1_768_469_400)  // 2026-01-15T09:30:00Z
 
-/// A client whose waits are written down instead of waited.
+private final class Clock: Sendable {
+    let time = Mutex(testNow)
+}
+
+/// A client that logs its waits. They move its clock and take no time.
 func client(
     _ transport: any HTTPTransport, base: String = "https://graph.microsoft.com/", waits: Log<Duration>? = nil,
     retry: HTTPRetryPolicy = HTTPRetryPolicy.directory,
@@ -83,8 +87,12 @@ func client(
     guard let url = URL(string: base) else { throw URLError(.badURL) }
     var client = try DirectoryClient(
         graphAPI: url, transport: transport, retry: retry, authorization: authorization)
-    client.sleep = { waits?.append($0) }
-    client.now = { testNow }
+    let clock = Clock()
+    client.sleep = { duration in
+        waits?.append(duration)
+        clock.time.withLock { $0 += duration / .seconds(1) }
+    }
+    client.now = { clock.time.withLock { $0 } }
     client.random = { 0.5 }
     return client
 }

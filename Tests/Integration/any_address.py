@@ -4,10 +4,9 @@ import json
 import os
 import shlex
 import subprocess
-import time
 
 import web
-from world import LIMIT, free_port
+from world import LIMIT, eventually, free_port, stop
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
     "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "lodge-integration", "version": "1"}}}
@@ -28,15 +27,16 @@ class NotesServer:
             stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
         errors.close()
         world.closers.append(self.stop)
-        end = time.monotonic() + LIMIT
-        while time.monotonic() < end and self.process.poll() is None:
-            try:
-                web.send(self.origin + "/log")
-                return
-            except OSError:
-                time.sleep(0.05)
+        if eventually(lambda: self.process.poll() is not None or self.responds()) is True:
+            return
         with open(world.path(f"mcp-{self.port}.log"), encoding="utf-8") as file:
             raise RuntimeError(f"the server of the Model Context Protocol does not start: {file.read()[-1000:]}")
+
+    def responds(self):
+        try:
+            return web.send(self.origin + "/log").status == 200
+        except OSError:
+            return False
 
     @property
     def log(self):
@@ -52,8 +52,7 @@ class NotesServer:
         web.send(self.origin + "/forget")
 
     def stop(self):
-        self.process.terminate()
-        self.process.wait(10)
+        stop(self.process)
 
 
 def call(world, server, message, *words):

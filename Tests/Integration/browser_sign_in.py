@@ -4,13 +4,13 @@ import glob
 import json
 import os
 import stat
-import time
 
 from glewlwyd import Glewlwyd, wait_until_expired
+from world import eventually
 
 
 def run(checks, world):
-    server = Glewlwyd(world, access_ttl=8)
+    server = Glewlwyd(world, access_ttl=30)
     world.use_settings({"types": {"real": server.type()}})
     # The stand-in for xdg-open is a headless Chromium that logs in and consents.
     del world.environment["BROWSER"]
@@ -25,7 +25,7 @@ def run(checks, world):
     checks.check("its standard output is empty", signed_in.out == "", signed_in)
     seen = what_the_browser_saw(world)
     checks.check("the browser ends on this machine, on a page that says how it went",
-                 seen.get("result") == "redirected" and (seen.get("url") or "").startswith("http://127.0.0.1:84")
+                 seen.get("result") == "redirected" and (seen.get("url") or "").startswith(f"http://127.0.0.1:{server.redirect_port}/")
                  and "signed in" in (seen.get("text") or "").lower(), seen)
 
     account = keeping(checks, world, server)
@@ -39,16 +39,16 @@ def run(checks, world):
     handed_over(checks, world, server)
 
 
-def what_the_browser_saw(world, limit=20):
+def what_the_browser_saw(world):
     """The browser's own report: it is still busy when the program has ended."""
-    end = time.monotonic() + limit
-    while time.monotonic() < end:
-        with open(world.path("browser.log"), encoding="utf-8") as log:
-            text = log.read()
-        if text.endswith("}\n"):
-            return json.loads(text.splitlines()[-1])
-        time.sleep(0.1)
-    return {}
+    def find():
+        try:
+            with open(world.path("browser.log"), encoding="utf-8") as log:
+                text = log.read()
+        except OSError:
+            return None
+        return json.loads(text.splitlines()[-1]) if text.endswith("}\n") else None
+    return eventually(find) or {}
 
 
 def keeping(checks, world, server):

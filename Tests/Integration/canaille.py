@@ -10,7 +10,7 @@ def run(checks, world):
     world.use_settings({"types": {
         "public": server.type(), "confidential": server.type("confidential", secret=SECRET),
         "wrong": server.type("confidential", secret="not the secret"),
-        "directory": server.type("directory", secret=SECRET, directory="scim", directoryBase=server.origin + "/scim/v2")}})
+        "people": server.type("directory", secret=SECRET, directory="scim", directoryBase=server.origin + "/scim/v2")}})
 
     # Before the user has consented: the server remembers that.
     denied, _ = server.sign_in("public", refuses=True)
@@ -38,11 +38,11 @@ def run(checks, world):
 
 def scim(checks, world, server):
     """Canaille's own SCIM service. It responds with status 500 to every list with a `count`."""
-    signed_in, _ = server.sign_in("directory")
-    checks.ends("directory: sign-in", signed_in, 0, "Signed in to directory as Ada Lovelace")
+    signed_in, _ = server.sign_in("people")
+    checks.ends("people: sign-in", signed_in, 0, "Signed in to people as Ada Lovelace")
     for words in (("me",), ("show", "ada")):
-        shown = world.run(*words, "--type", "directory")
-        checks.check(f"directory: {words[0]}", shown.status == 0 and "Ada Lovelace" in shown.out
+        shown = world.run(*words, "--type", "people")
+        checks.check(f"people: {words[0]}", shown.status == 0 and "Ada Lovelace" in shown.out
                      and "ada@example.com" in shown.out, shown)
-    checks.ends("directory: an error of the service is not an empty result", world.run("search", "ada", "--type", "directory"),
+    checks.ends("people: an error of the service is not an empty result", world.run("search", "ada", "--type", "people"),
                 6, "500")

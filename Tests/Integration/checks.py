@@ -1,6 +1,16 @@
 """What is checked, said in one line each."""
 
+import os
+import sys
 import time
+
+
+def say(*lines):
+    """Prints lines in one piece, so that no line of the other lane comes between them."""
+    sys.stdout.flush()
+    rest = "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
+    while rest:
+        rest = rest[os.write(sys.stdout.fileno(), rest):]
 
 
 class Checks:
@@ -17,12 +27,10 @@ class Checks:
         line = f"{self.topic}: {sentence}" + (f" ({took:.1f} s)" if took >= 1 else "")
         if condition:
             self.passed += 1
-            print(f"ok      {line}", flush=True)
+            say(f"ok      {line}")
         else:
             self.failed += 1
-            print(f"FAILED  {line}", flush=True)
-            for line in str(detail).splitlines():
-                print(f"        {line}", flush=True)
+            say(f"FAILED  {line}", *(f"        {one}" for one in str(detail).splitlines()))
         return bool(condition)
 
     def ends(self, sentence, outcome, status, *words, silent=False):

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import web
-from world import LIMIT, address_shown
+from world import LIMIT, PATIENT, address_shown
 
 SCRIPTS = {"msal_client": "MSAL", "authlib_client": "Authlib", "graph_client": "msgraph-sdk", "scim_client": "scim2-client"}
 
@@ -34,12 +34,12 @@ def run_script(world, python, provider, description, script):
     environment = {**world.environment, "REQUESTS_CA_BUNDLE": provider["caFile"], "SSL_CERT_FILE": provider["caFile"]}
     return subprocess.run(
         [python, "-W", "ignore", os.path.join(world.here, "peers", "clients", script + ".py"), description],
-        env=environment, capture_output=True, text=True, timeout=LIMIT, stdin=subprocess.DEVNULL)
+        env=environment, capture_output=True, text=True, timeout=4 * LIMIT, stdin=subprocess.DEVNULL)
 
 
 def sign_in(world, provider, **environment):
     """A sign-in with a browser that trusts the provider."""
-    waiting = world.start("sign-in", "--no-browser", "--timeout", "20", **environment)
+    waiting = world.start("sign-in", "--no-browser", *PATIENT, **environment)
     url = address_shown(waiting)
     if url:
         web.send(web.send(url, ca_file=provider["caFile"]).fields["Location"])

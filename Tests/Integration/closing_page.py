@@ -6,7 +6,7 @@ import os
 import sys
 
 from provider import Provider
-from world import address_shown
+from world import PATIENT, address_shown, eventually
 import web
 
 SIZES = ((320, 640), (1400, 900))
@@ -29,7 +29,7 @@ def run(checks, world):
 
 
 def ended(checks, world, browser, name, decision, status, words, scripts=True):
-    waiting = world.start("sign-in", "--no-browser", "--timeout", "60")
+    waiting = world.start("sign-in", "--no-browser", *PATIENT)
     redirect = web.decide(address_shown(waiting), decision)
     browser.get(redirect)
     body = browser.find("body")
@@ -59,6 +59,9 @@ def look(checks, browser, name, scheme, width, height):
              {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}),
             ("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})):
         browser.cmd("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
+    # The window has its new size and colours a moment later.
+    eventually(lambda: browser.js("return innerWidth == arguments[0] && matchMedia(arguments[1]).matches", width,
+                                  f"(prefers-color-scheme: {scheme})"), 20)
     facts = browser.js("""
         const root = document.documentElement, style = getComputedStyle(document.querySelector('p'));
         const probe = document.createElement('div');
@@ -89,7 +92,7 @@ def contrast(one, other):
 
 def stray(checks, world):
     """Requests that are not the answer: the sign-in goes on waiting, and the answers set no cookie."""
-    waiting = world.start("sign-in", "--no-browser", "--timeout", "60")
+    waiting = world.start("sign-in", "--no-browser", *PATIENT)
     url = address_shown(waiting)
     redirect = web.decide(url)
     origin = redirect[:redirect.index("/", len("http://"))]

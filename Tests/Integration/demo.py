@@ -15,7 +15,8 @@ def run(checks, world):
     told = world.run("demo")
     took = time.monotonic() - begun
     checks.ends("it ends well, with nothing on standard error", told, 0, silent=True)
-    checks.check("it takes less than 10 seconds", took < 10, f"{took:.1f} s")
+    # Most of a slow machine's time, and less than the 30 s after which a request without a response ends.
+    checks.check("nothing in it waits for the end of a time limit", took < 25, f"{took:.1f} s")
     said = steps(told.out)
     wanted = ["Started a", "Signed in", "Saved account", "Searched startswith(givenName,'A'):", "Waiting for",
               "Opened the", "Signed out:"]

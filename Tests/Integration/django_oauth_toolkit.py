@@ -2,9 +2,9 @@
 `iss` in redirects, but does not send it with an error."""
 
 import re
-import time
 
 from servers import SECRET, Server, register, remove, sign_out, story, the_token
+from world import PATIENT
 
 
 def run(checks, world):
@@ -22,12 +22,11 @@ def run(checks, world):
 
     story(checks, server, "public", "done")
     story(checks, server, "confidential", "done")
-    begun = time.monotonic()
     denied, _ = server.sign_in("public", refuses=True)
-    checks.ends("a refusal of the user ends the sign-in", denied, 5, "access_denied", "hint:")
+    # A sign-in that waits for the end of its time would be stopped before it.
+    checks.ends("a refusal of the user ends the sign-in immediately", denied, 5, "access_denied", "hint:")
     scope, _ = server.sign_in("unknown-scope")
-    checks.ends("an unknown scope ends the sign-in", scope, 8, "invalid_scope", "scopes")
-    checks.check("immediately: not when the time for a sign-in is over", time.monotonic() - begun < 15)
+    checks.ends("an unknown scope ends the sign-in immediately", scope, 8, "invalid_scope", "scopes")
     wrong, _ = server.sign_in("wrong")
     checks.ends("a wrong secret: settings are wrong", wrong, 8, "invalid_client", "clientSecret")
     device(checks, server)
@@ -39,7 +38,7 @@ def run(checks, world):
 
 def device(checks, server):
     """The device grant: this server returns no ID token for it."""
-    waiting = server.world.start("sign-in", "device", "--device", "--timeout", "40")
+    waiting = server.world.start("sign-in", "device", "--device", *PATIENT)
     code = waiting.wait_for(lambda running: re.search(r"^\s*([A-Z0-9-]{6,})\n", running.err, re.M))
     if not checks.check("sign-in --device shows a code", code, waiting.err):
         return

@@ -11,11 +11,13 @@ import stat
 import time
 
 from token_endpoint import TokenEndpoint
+from world import LIMIT, eventually
+
+# The program prints this if it only waits for the response to its request.
+WAITS = "Waiting for the provider"
 
 
 def run(checks, world):
-    # The program leaves alone a signal that it inherits as ignored, which a shell does to programs in the background.
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     endpoint = TokenEndpoint(world)
     world.use_settings(endpoint.settings)
     sign_in(checks, world, endpoint, left=-60)
@@ -42,12 +44,12 @@ def sign_in(checks, world, endpoint, left):
 
 
 def outcomes(world, count, *words):
-    return [running.finish(90) for running in [world.start("token", *words) for _ in range(count)]]
+    return [running.finish() for running in [world.start("token", *words) for _ in range(count)]]
 
 
 def throttled(checks, world, endpoint):
     before = len(endpoint.requests)
-    date = email.utils.formatdate(time.time() + 60, usegmt=True)
+    date = email.utils.formatdate(time.time() + 600, usegmt=True)
     endpoint.throttles = {"Retry-After": date}
     ended = outcomes(world, 16)
     endpoint.throttles = None
@@ -74,17 +76,17 @@ def hanging(checks, world, endpoint):
     before = len(endpoint.requests)
     endpoint.responds.clear()
     short = [world.start("token", "--timeout", "2") for _ in range(28)]
-    usual = [world.start("token") for _ in range(4)]
     begun = time.monotonic()
-    ended = [running.finish(90) for running in usual]
+    usual = [world.start("token") for _ in range(4)]
+    ended = [running.finish() for running in usual]
     took = time.monotonic() - begun
     statuses = [outcome.status for outcome in ended]
     checks.check("while the provider hangs, callers without a time limit end with 7 after 30 s",
-                 statuses == [7] * 4 and 25 < took < 45, f"{statuses} after {took:.1f} s\n{ended[0]}")
+                 statuses == [7] * 4 and took > 29, f"{statuses} after {took:.1f} s\n{ended[0]}")
     checks.check("while the provider hangs, no error is about a lock",
                  all("lock" not in outcome.err for outcome in ended), ended[0])
     endpoint.finish()
-    ended = [running.finish(60) for running in short]
+    ended = [running.finish() for running in short]
     checks.check("while the provider hangs, callers with a time limit end with 7", all(one.status == 7 for one in ended),
                  [one.status for one in ended])
     sent = len(endpoint.requests) - before
@@ -94,9 +96,10 @@ def hanging(checks, world, endpoint):
     sign_in(checks, world, endpoint, left=-60)
     endpoint.responds.clear()
     waiting = [world.start("token", "--timeout", "2") for _ in range(8)]
-    time.sleep(4)
+    for running in waiting:
+        running.wait_for(lambda one: WAITS in one.err)
     endpoint.responds.set()
-    ended = [running.finish(60) for running in waiting]
+    ended = [running.finish() for running in waiting]
     checks.check("a response after the time limit: every process ends with 7", all(one.status == 7 for one in ended), ended[0])
     saved = [one for one in ended if "the new tokens are saved" in one.err]
     checks.check("a response after the time limit: one process reports the saved tokens", len(saved) == 1,
@@ -110,49 +113,52 @@ def valid_token(checks, world, endpoint):
     sign_in(checks, world, endpoint, left=45)
     before, old = len(endpoint.requests), f"AT-{endpoint.number}"
     endpoint.responds.clear()
-    waiting = [world.start("token") for _ in range(8)]
     begun = time.monotonic()
-    printed = [running.wait_for(lambda one: one.out.strip() or None, 30) for running in waiting]
+    waiting = [world.start("token") for _ in range(8)]
+    eventually(lambda: any(running.out.strip() for running in waiting))
     took = time.monotonic() - begun
+    # Its request would end after 30 s.
+    checks.check("while the provider hangs, they print the token after 10 s, and one of them waits for the response",
+                 took > 9 and any(running.process.poll() is None for running in waiting), f"{took:.1f} s")
+    printed = [running.wait_for(lambda one: one.out.strip()) for running in waiting]
     checks.check("while the provider hangs, 8 processes print the token that is valid for 45 s",
                  printed == [old] * 8, printed)
-    checks.check("while the provider hangs, they print it after 10 s", 8 < took < 25, f"{took:.1f} s")
     endpoint.responds.set()
-    ended = [running.finish(60) for running in waiting]
+    ended = [running.finish() for running in waiting]
     checks.check("they end with 0", all(one.status == 0 for one in ended), ended[0])
     checks.check("they send one request", len(endpoint.requests) == before + 1, endpoint.requests)
     checks.check("its tokens are saved", world.run("token").out.strip() == f"AT-{endpoint.number}")
 
 
 def slow_bodies(checks, world, endpoint):
-    endpoint.duration = 36
-    begun = time.monotonic()
+    endpoint.duration = 40
     waiting = [world.start("request", "GET", endpoint.url + "/data"), world.start("token", "--refresh")]
-    answer, token = [running.finish(90) for running in waiting]
+    answer, token = [running.finish() for running in waiting]
+    took = time.monotonic() - endpoint.ended
     endpoint.duration = 0
-    checks.check("a response whose bytes arrive for 36 s is complete", answer.status == 0 and len(answer.out.strip()) == 400,
+    checks.check("a response whose bytes arrive for 40 s is complete", answer.status == 0 and len(answer.out.strip()) == 400,
                  answer)
     checks.ends("the tokens of a slow response: the caller does not wait longer than 30 s", token, 7, "the new tokens are saved")
     checks.check("the tokens of a slow response are saved", world.run("token").out.strip() == f"AT-{endpoint.number}")
-    checks.check("slow responses end with their last byte", time.monotonic() - begun < 60)
+    # Or else when the connection ends, which the server never does.
+    checks.check("slow responses end with their last byte", took < LIMIT / 3, f"{took:.1f} s later")
 
 
 def rescue(checks, world, endpoint):
     """The provider rotates, and another program uses the database until the process has to end."""
-    before = len(endpoint.requests)
-    endpoint.responds.clear()
-    refreshing = world.start("token", "--refresh", "--quiet")
-    while len(endpoint.requests) == before and refreshing.process.poll() is None:
-        time.sleep(0.02)
-    database = sqlite3.connect(os.path.join(world.store, "accounts.sqlite"), isolation_level=None)
+    refreshing = endpoint.hold(world, "token", "--refresh", "--quiet")
+    database = sqlite3.connect(os.path.join(world.store, "accounts.sqlite"), timeout=20, isolation_level=None)
     database.execute("BEGIN EXCLUSIVE")
-    endpoint.responds.set()
+    endpoint.finish()
+    # Usually it asks for the database by then. If not, the signal comes before the response, with the same end.
     time.sleep(0.5)
     refreshing.signal(signal.SIGTERM)
-    ended = refreshing.finish(60)
+    ended = refreshing.finish()
     checks.ends("SIGTERM while the tokens cannot be saved: the message names the file", ended, 143, "rescue-", "you are still signed in")
     files = glob.glob(os.path.join(world.store, "accounts.rescue-*"))
-    checks.check("the tokens are in a rescue file", len(files) == 1 and stat.S_IMODE(os.stat(files[0]).st_mode) == 0o600, files)
+    if not checks.check(
+            "the tokens are in a rescue file", len(files) == 1 and stat.S_IMODE(os.stat(files[0]).st_mode) == 0o600, files):
+        return
     with open(files[0], "rb") as file:
         content = file.read()
     checks.check("the rescue file is sealed", b"AT-" not in content and b"RT-" not in content, content)

@@ -11,11 +11,9 @@ import time
 import urllib.parse
 
 import web
-from world import free_port
+from world import LIMIT, free_port
 
 SCOPES = ["openid", "profile", "offline_access", "User.Read"]
-# The redirect URIs that start.sh registers: it compares them whole, port included.
-REDIRECT_PORTS = range(8400, 8410)
 
 
 class Glewlwyd:
@@ -24,23 +22,25 @@ class Glewlwyd:
         self.world = world
         self.folder = world.path(name + ("-tls" if tls else ""))
         self.scripts = os.path.join(world.peers, "glewlwyd")
-        environment = {**os.environ, "ACCESS_TTL": str(access_ttl), "TLS": "1" if tls else "0", **variables}
+        # It compares redirect URIs whole, port included.
+        self.redirect_port = free_port()
+        environment = {**os.environ, "ACCESS_TTL": str(access_ttl), "TLS": "1" if tls else "0",
+                       "REDIRECT_URIS": f"http://127.0.0.1:{self.redirect_port}/callback", **variables}
         if algorithm:
             make_key(world.make(os.path.basename(self.folder)), algorithm)
         world.closers.append(self.stop)
         done = subprocess.run(
             ["bash", os.path.join(self.scripts, "start.sh"), self.folder, str(free_port())], env=environment,
-            capture_output=True, timeout=60)
+            capture_output=True, timeout=300)
         if done.returncode != 0:
             raise OSError(f"glewlwyd did not start: {done.stderr.decode()}")
         self.facts = json.loads(done.stdout)
         self.issuer = self.facts["issuer"]
         self.endpoints = self.facts["endpoints"]
         self.ca_file = self.facts["ca_file"]
-        self.redirect_port = free_port(REDIRECT_PORTS)
 
     def stop(self):
-        subprocess.run(["bash", os.path.join(self.scripts, "stop.sh"), self.folder], capture_output=True, timeout=30)
+        subprocess.run(["bash", os.path.join(self.scripts, "stop.sh"), self.folder], capture_output=True, timeout=LIMIT)
 
     def type(self, client="public-cli", **members):
         """An account type of the settings."""
@@ -58,18 +58,18 @@ class Glewlwyd:
     def approve_device(self, code):
         """What the person does on the other device."""
         return subprocess.run(["bash", os.path.join(self.scripts, "approve-device.sh"), self.folder, code],
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=LIMIT)
 
     def approve(self, url):
         """Logs in and consents with curl alone, and delivers the redirect."""
         return subprocess.run(
-            ["bash", os.path.join(self.scripts, "approve.sh"), "-d", self.folder, url], capture_output=True, timeout=60)
+            ["bash", os.path.join(self.scripts, "approve.sh"), "-d", self.folder, url], capture_output=True, timeout=LIMIT)
 
     def redirect(self, url):
         """The same without delivering it: where the browser would be sent."""
         done = subprocess.run(
             ["bash", os.path.join(self.scripts, "approve.sh"), "-n", "-d", self.folder, url], capture_output=True,
-            timeout=60)
+            timeout=LIMIT)
         return done.stdout.decode().strip()
 
     def user_info(self, token):
@@ -109,7 +109,7 @@ def make_key(folder, algorithm):
     """Makes the signing key of a server before its first start. start.sh signs with the key of this name."""
     kind = {"RS256": "RSA2048", "ES256": "EC256"}[algorithm]
     subprocess.run(["rnbyc", "-j", "-g", kind, "-k", "rsa-1", "-a", algorithm, "-p", "/dev/null", "-n", "0", "-o",
-                    os.path.join(folder, "jwks.json")], check=True, capture_output=True, timeout=30)
+                    os.path.join(folder, "jwks.json")], check=True, capture_output=True, timeout=LIMIT)
 
 
 def claims_of(token):

@@ -6,7 +6,7 @@ import urllib.parse
 
 import web
 from glewlwyd import Glewlwyd, claims_of
-from world import address_shown
+from world import PATIENT, address_shown
 
 
 def run(checks, world):
@@ -51,7 +51,7 @@ def query(address):
 
 
 def device(checks, world, server):
-    waiting = world.start("sign-in", "public", "--device", "--timeout", "40")
+    waiting = world.start("sign-in", "public", "--device", *PATIENT)
     code = code_shown(waiting)
     checks.check("sign-in --device shows a code", code, waiting.err)
     checks.check("and the address to enter it at", server.issuer + "/device\n" in waiting.err, waiting.err)
@@ -72,7 +72,7 @@ def device(checks, world, server):
 
     for sentence, variables in (("over SSH", {"DISPLAY": ":0", "SSH_CONNECTION": "192.0.2.1 1 192.0.2.2 22"}),
                                 ("without a display", {})):
-        elsewhere = world.start("sign-in", "public", "--timeout", "20", **{"BROWSER": "", **variables})
+        elsewhere = world.start("sign-in", "public", *PATIENT, **{"BROWSER": "", **variables})
         checks.check(f"{sentence} a code is shown without being asked for", code_shown(elsewhere), elsewhere.err)
         elsewhere.stop()
 
@@ -143,7 +143,7 @@ def introspection(checks, world, server):
 
 def pushed(checks, world, server):
     for name in ("pushed", "pushed-public"):
-        waiting = world.start("sign-in", name, "--timeout", "20")
+        waiting = world.start("sign-in", name, *PATIENT)
         address = address_shown(waiting)
         checks.check(f"{name}: the browser's address has the client and the pushed request, no more",
                      set(query(address)) == {"client_id", "request_uri"}
@@ -151,7 +151,7 @@ def pushed(checks, world, server):
         checks.ends(f"{name}: sign-in with it", waiting.finish(), 0, "Signed in to")
         checks.check(f"{name}: the token is active",
                      server.is_active(world.run("token", "--type", name).out.strip()) is True)
-    wrong = world.run("sign-in", "pushed-wrong", "--timeout", "20")
+    wrong = world.run("sign-in", "pushed-wrong", *PATIENT)
     checks.check("pushed with a wrong secret: refused, again by an empty 403",
                  wrong.status in (1, 8) and "403" in wrong.err, wrong)
     checks.check("and no browser was opened", "http://127.0.0.1" not in wrong.err.split("lodge:")[0], wrong)
@@ -159,7 +159,7 @@ def pushed(checks, world, server):
 
 def bound(checks, world, server):
     """RFC 9449."""
-    waiting = world.start("sign-in", "bound", "--timeout", "20")
+    waiting = world.start("sign-in", "bound", *PATIENT)
     key = query(address_shown(waiting)).get("dpop_jkt")
     checks.check("bound: the request names the key", key, waiting.err)
     checks.ends("bound: sign-in", waiting.finish(), 0, "Signed in to bound")
@@ -173,11 +173,11 @@ def bound(checks, world, server):
 
 def codes(checks, world, server):
     """A code of another sign-in is put into one that waits: its verifier does not fit (RFC 7636)."""
-    given = world.start("sign-in", "public", "--no-browser", "--timeout", "20")
+    given = world.start("sign-in", "public", "--no-browser", *PATIENT)
     other = server.redirect(address_shown(given))
     given.stop()
     for sentence, redirect in (("a code for another verifier", other), ("a code that was used", use(world, server))):
-        waiting = world.start("sign-in", "public", "--no-browser", "--timeout", "20")
+        waiting = world.start("sign-in", "public", "--no-browser", *PATIENT)
         state = query(address_shown(waiting))["state"]
         swapped = urllib.parse.urlencode({**query(redirect), "state": state})
         answer = web.send(f"http://127.0.0.1:{server.redirect_port}/callback?{swapped}")
@@ -194,7 +194,7 @@ def codes(checks, world, server):
 
 def use(world, server):
     """A redirect that has signed somebody in."""
-    waiting = world.start("sign-in", "public", "--no-browser", "--timeout", "20")
+    waiting = world.start("sign-in", "public", "--no-browser", *PATIENT)
     redirect = server.redirect(address_shown(waiting))
     web.send(redirect)
     waiting.finish()
@@ -217,13 +217,13 @@ def reuse(checks, world, server):
     status = world.run("status", "--type", "public")
     checks.check("an answer without a reason is not believed for good: the account stays as it is",
                  status.status == 0 and "signed in" in status.out, status)
-    checks.ends("a new sign-in puts it right", world.run("sign-in", "public", "--timeout", "20"), 0, "Signed in")
+    checks.ends("a new sign-in puts it right", world.run("sign-in", "public", *PATIENT), 0, "Signed in")
     checks.ends("and status agrees", world.run("status", "--type", "public"), 0)
 
 
 def expired_device(checks, world):
     server = Glewlwyd(world, access_ttl=60, name="glewlwyd-short", DEVICE_TTL="2", DEVICE_INTERVAL="1")
     world.use_settings({"types": {"short": server.type()}}, "short.json")
-    ended = world.run("sign-in", "short", "--device", "--timeout", "40")
+    ended = world.run("sign-in", "short", "--device", *PATIENT)
     checks.ends("a device code that nobody enters expires: sign-in needed", ended, 4, "hint:")
     checks.check("because it expired, not because the time was up", "expired" in ended.err, ended)

@@ -12,7 +12,7 @@ import threading
 
 import web
 from provider import Provider, sign_in
-from world import address_shown
+from world import LIMIT, PATIENT, address_shown
 
 # An ordinary user who exists on every system.
 OTHER = 65534
@@ -201,6 +201,8 @@ class Metadata(http.server.BaseHTTPRequestHandler):
 
 def pins(checks, world):
     """The server's certificate is trusted, and its key is not the pinned key."""
+    if not shutil.which("openssl"):
+        return print("skipped: pinned keys, because there is no openssl", flush=True)
     ca, key = world.path("pins.pem"), world.path("pins.key")
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
@@ -219,9 +221,9 @@ def pins(checks, world):
     def settings(pin):
         return world.write("pins.json", {"types": {"pinned": {
             "issuer": f"https://127.0.0.1:{server.server_address[1]}", "clientId": "c", "scopes": ["openid"],
-            "redirectUri": "http://127.0.0.1/callback", "caFile": ca, "pinnedKeys": ["sha256/" + pin]}}})
+            "redirectUri": "http://127.0.0.1/callback", "caFile": ca, "pinnedKeys": ["sha256//" + pin]}}})
 
-    for words in (("providers", "check", "pinned"), ("doctor",), ("sign-in", "--no-browser", "--timeout", "10")):
+    for words in (("providers", "check", "pinned"), ("doctor",), ("sign-in", "--no-browser", *PATIENT)):
         done = world.run(*words, "--settings", settings("A" * 43 + "="), LODGE_STORE=world.path("pins-store"))
         told = done.out + done.err
         checks.check(f"{' '.join(words)}: another key than the pinned one is named as such",
@@ -241,7 +243,7 @@ def memory(checks, world):
     user = OTHER if os.geteuid() == 0 else os.geteuid()
     if not os.path.isdir("/proc/self") or user == OTHER and not shutil.which("setpriv"):
         return
-    waiting = world.start("sign-in", "--no-browser", "--timeout", "30")
+    waiting = world.start("sign-in", "--no-browser", *PATIENT)
     address_shown(waiting)
     if user == OTHER:
         # The system's own rules protect a process of root. So the check needs a process of an ordinary user.
@@ -256,7 +258,7 @@ def memory(checks, world):
         shutil.copy(world.environment["LODGE_SETTINGS"], settings)
         os.chown(settings, OTHER, OTHER)
         environment["LODGE_SETTINGS"] = settings
-        process = subprocess.Popen(as_user(OTHER) + [program, "sign-in", "--no-browser", "--timeout", "30"],
+        process = subprocess.Popen(as_user(OTHER) + [program, "sign-in", "--no-browser", *PATIENT],
                                    env=environment, cwd=home, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, text=True)
         world.closers.append(process.kill)
@@ -278,12 +280,12 @@ def memory(checks, world):
              "seized = libc.ptrace(0x4206, pid, None, None) == 0\n"
              "print(can(f'/proc/{pid}/environ'), can(f'/proc/{pid}/mem'), seized)\n")
     words = as_user(user) + [sys.executable, "-c", probe, str(process.pid)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT)
     checks.check("the same user can read neither its environment nor its memory, and cannot trace it",
                  done.stdout.split() == ["False"] * 3, done)
     if shown:
         web.send(web.decide(shown, "approve"))
-        checks.check("it still creates its files and signs in", process.wait(60) == 0, process.stderr.read())
+        checks.check("it still creates its files and signs in", process.wait(LIMIT) == 0, process.stderr.read())
         os.chmod(world.folder, 0o700)
     else:
         waiting.stop()
@@ -291,9 +293,9 @@ def memory(checks, world):
 
 def foreign_redirects(checks, world):
     """Another user sends a redirect with the state of the sign-in."""
-    if not shutil.which("setpriv"):
-        return
-    waiting = world.start("sign-in", "--no-browser", "--timeout", "30")
+    if not shutil.which("setpriv") or not shutil.which("curl"):
+        return print("skipped: redirects of other users, because there is no setpriv or curl", flush=True)
+    waiting = world.start("sign-in", "--no-browser", *PATIENT)
     redirect = web.decide(address_shown(waiting), "approve")
     foreign = subprocess.run(as_user(OTHER) + ["curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", redirect],
                              capture_output=True, text=True, timeout=30)

@@ -6,7 +6,7 @@ import threading
 import urllib.parse
 import urllib.request
 
-from world import address_shown
+from world import PATIENT, address_shown
 
 PAGE = b"<!DOCTYPE html><html><title>Welcome to the hotel</title></html>"
 MODES = {
@@ -84,7 +84,7 @@ def run(checks, world):
             checks.ends(f"{name}: {' '.join(words)} reports the network", done, 7, "hint:")
             checks.check(f"{name}: {' '.join(words)} shows no query of the redirect", "secret=1" not in done.err, done)
         Network.mode = None
-        started = world.start("sign-in", "endpoints", "--no-browser", "--timeout", "20", **environment)
+        started = world.start("sign-in", "endpoints", "--no-browser", *PATIENT, **environment)
         redirect(started, mode)
         checks.ends(f"{name}: a sign-in at the token endpoint reports the network", started.finish(), 7)
         Network.mode = None
@@ -115,6 +115,6 @@ def redirect(running, mode=None):
 
 
 def sign_in(world, **environment):
-    running = world.start("sign-in", "endpoints", "--no-browser", "--timeout", "20", **environment)
+    running = world.start("sign-in", "endpoints", "--no-browser", *PATIENT, **environment)
     redirect(running)
     return running.finish()

@@ -8,17 +8,22 @@ import sqlite3
 import time
 import urllib.parse
 
+import failing_provider
 from provider import Provider
 from terminal import Terminal
-from world import address_shown
+from token_endpoint import TokenEndpoint
+from world import PATIENT, address_shown, eventually, free_port
 import web
 
-# Longer than a slow machine takes, and shorter than anything that is waited for.
-AT_ONCE = 5
+# Longer than a slow machine takes, and shorter than the 30 s for which the program waits for a response.
+AT_ONCE = 25
+WAITS = "Waiting for the provider"
 
 
 def run(checks, world):
     provider = Provider(world)
+    # A port that no one else is given after the program.
+    provider.settings["types"]["local"]["redirectUri"] = f"http://127.0.0.1:{free_port()}/callback"
     world.use_settings(provider.settings)
     if shutil.which("tmux"):
         by_the_keyboard(checks, world)
@@ -45,28 +50,34 @@ def nothing_is_left(checks, world, sentence, port=None):
 
 
 def by_the_keyboard(checks, world):
-    idle = world.write("idle-browser", "#!/bin/sh\nexec sleep 30\n")
+    idle = world.write("idle-browser", "#!/bin/sh\nexec sleep 600\n")
     os.chmod(idle, 0o755)
     world.environment["BROWSER"], person = idle, world.environment["BROWSER"]
     for name, words, awaited in (("the browser is open", [], "Ctrl-C ends"), ("the address is shown", ["--no-browser"], "Ctrl-C ends"),
                                  ("another device", ["--device"], "Ctrl-C ends"), ("a code is to be pasted", ["--paste"], "press Enter")):
-        shown = Terminal(world, 400, 40, "sign-in", *words)
+        shown = Terminal(world, 400, 40, "sign-in", *PATIENT, *words)
         checks.check(f"{name}: it waits", shown.wait(awaited), shown.screen)
         address = next((line for line in shown.screen.splitlines() if "redirect_uri=" in line), "")
-        redirect = urllib.parse.parse_qs(urllib.parse.urlsplit(address).query).get("redirect_uri", [""])[0]
+        listens = redirect_port(address) if words != ["--paste"] else None
         begun = time.monotonic()
         shown.keys("C-c")
         status = shown.status()
         checks.check(f"{name}: Ctrl-C ends it at once with 130", status == 130 and time.monotonic() - begun < AT_ONCE,
                      f"{status}\n{shown.screen}")
         checks.check(f"{name}: and says so", "interrupted" in shown.screen, shown.screen)
-        nothing_is_left(checks, world, name, urllib.parse.urlsplit(redirect).port if redirect and words != ["--paste"] else None)
+        nothing_is_left(checks, world, name, listens)
         shown.stop()
     world.environment["BROWSER"] = person
 
 
+def redirect_port(address):
+    """The port of the redirect URI in the address of an authorization request, if there is one."""
+    redirect = urllib.parse.parse_qs(urllib.parse.urlsplit(address).query).get("redirect_uri", [""])[0]
+    return urllib.parse.urlsplit(redirect).port
+
+
 def in_the_browser(checks, world):
-    waiting = world.start("sign-in", "--timeout", "60", "--no-browser")
+    waiting = world.start("sign-in", *PATIENT, "--no-browser")
     redirect = web.decide(address_shown(waiting), "deny")
     begun = time.monotonic()
     page = web.send(redirect)
@@ -78,58 +89,64 @@ def in_the_browser(checks, world):
     nothing_is_left(checks, world, "cancelled in the browser", urllib.parse.urlsplit(redirect).port)
 
 
+def has_taken(process, number):
+    """Whether a signal no longer waits for a process, which has seen it or ended."""
+    try:
+        with open(f"/proc/{process}/status", encoding="utf-8") as file:
+            waiting = [int(line.split()[1], 16) for line in file if line.startswith(("SigPnd", "ShdPnd"))]
+    except OSError:
+        return True
+    return not any(bits >> number - 1 & 1 for bits in waiting)
+
+
 def during_a_refresh(checks, world):
     """The provider has rotated the refresh token, and its response is on its way: the program must not lose it."""
     # The program leaves alone a signal that it inherits as ignored, which a shell does to programs in the background.
     for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU):
         signal.signal(number, signal.SIG_DFL)
-    slow = Provider(world, "--fault", "token-slow=2", "--log")
-    world.use_settings(slow.settings)
-    checks.ends("during a refresh: signed in", world.run("sign-in"), 0)
+    endpoint = TokenEndpoint(world)
+    world.use_settings(endpoint.settings)
+    failing_provider.sign_in(checks, world, endpoint, left=3600)
     for numbers in ([signal.SIGINT], [signal.SIGINT, signal.SIGINT], [signal.SIGTERM], [signal.SIGTERM, signal.SIGTERM],
                     [signal.SIGHUP], [signal.SIGQUIT], [signal.SIGALRM], [signal.SIGUSR1], [signal.SIGUSR2], [signal.SIGXCPU]):
         name = " and ".join(number.name for number in numbers)
-        before = (slow.running.out + slow.running.err).count("/token")
-        refreshing = world.start("token", "--refresh")
-        sent = slow.running.wait_for(lambda running: (running.out + running.err).count("/token") > before)
-        checks.check(f"during a refresh: the request is sent before {name}", sent, slow.running.err)
+        refreshing = endpoint.hold(world, "token", "--refresh")
         for number in numbers:
             refreshing.signal(number)
-            time.sleep(0.3)
-        ended = refreshing.finish(30)
+            eventually(lambda: has_taken(refreshing.process.pid, number))
+            told = refreshing.wait_for(lambda running: WAITS in running.err)
+        checks.check(f"during a refresh: {name}: the command waits for the response, and prints the reason",
+                     told and refreshing.process.poll() is None, refreshing.err)
+        endpoint.responds.set()
+        ended = refreshing.finish()
         checks.ends(f"during a refresh: {name} ends the command", ended, 128 + numbers[0])
         checks.check(f"during a refresh: {name}: no token is printed", not ended.out, ended)
-        checks.check(f"during a refresh: {name}: the reason of the wait is printed", "Waiting for the provider" in ended.err, ended)
         # The provider revokes all tokens if a refresh token is used twice.
         checks.ends(f"during a refresh: {name} loses no login", world.run("token", "--refresh"), 0)
-    late = world.run("token", "--refresh", "--timeout", "0.5")
-    checks.ends("during a refresh: --timeout ends the wait with 7", late, 7, "the time of --timeout is over")
+    late = endpoint.hold(world, "token", "--refresh", "--timeout", "0.5")
+    late.wait_for(lambda running: WAITS in running.err)
+    endpoint.responds.set()
+    checks.ends("during a refresh: --timeout ends the wait with 7", late.finish(), 7, "the time of --timeout is over", WAITS)
     checks.ends("during a refresh: --timeout loses no login", world.run("token", "--refresh"), 0)
-    for name, statement in (("a reader", "BEGIN"), ("an exclusive lock", "BEGIN EXCLUSIVE")):
-        before = (slow.running.out + slow.running.err).count("/token")
-        refreshing = world.start("token", "--refresh")
-        sent = slow.running.wait_for(lambda running: (running.out + running.err).count("/token") > before)
-        database = sqlite3.connect(os.path.join(world.store, "accounts.sqlite"), isolation_level=None)
+    for name, statement, words, status in (
+            ("a reader", "BEGIN", (), 0), ("an exclusive lock", "BEGIN EXCLUSIVE", (), 0),
+            ("--timeout and an exclusive lock", "BEGIN EXCLUSIVE", ("--timeout", "1"), 7)):
+        refreshing = endpoint.hold(world, "token", "--refresh", *words)
+        database = sqlite3.connect(os.path.join(world.store, "accounts.sqlite"), timeout=20, isolation_level=None)
         database.execute(statement)
         database.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        endpoint.finish()
         # SQLite itself waits for 10 s.
         time.sleep(14)
+        waits = refreshing.process.poll() is None
         database.execute("ROLLBACK")
         database.close()
-        checks.check(f"during a refresh: the request is sent before {name} uses the database", sent, slow.running.err)
-        checks.ends(f"during a refresh: {name} of 14 s only delays the save", refreshing.finish(60), 0)
+        if not words:
+            checks.check(f"during a refresh: {name} of 14 s: the command waits for the database", waits, refreshing.err)
+        checks.ends(f"during a refresh: {name} of 14 s: the command ends with {status}", refreshing.finish(), status)
         checks.ends(f"during a refresh: {name} loses no login", world.run("token", "--refresh"), 0)
-    before = (slow.running.out + slow.running.err).count("/token")
-    refreshing = world.start("token", "--refresh", "--timeout", "1")
-    slow.running.wait_for(lambda running: (running.out + running.err).count("/token") > before)
-    database = sqlite3.connect(os.path.join(world.store, "accounts.sqlite"), isolation_level=None)
-    database.execute("BEGIN EXCLUSIVE")
-    time.sleep(14)
-    database.execute("ROLLBACK")
-    database.close()
-    checks.ends("during a refresh: --timeout and a lock of 14 s end with 7", refreshing.finish(60), 7)
-    checks.ends("during a refresh: --timeout and a lock lose no login", world.run("token", "--refresh"), 0)
-    checks.ends("during a refresh: signed out", world.run("sign-out"), 0)
+    checks.check("during a refresh: no refresh token was used twice", endpoint.reuses == 0, endpoint.requests)
+    checks.ends("during a refresh: signed out", world.run("sign-out", "--local"), 0)
 
 
 def at_the_provider(checks, world, stalled):

@@ -6,7 +6,7 @@ import subprocess
 
 import web
 from servers import SECRET, Server, register, remove, sign_out, story, the_token
-from world import Unavailable
+from world import eventually
 
 TEMPLATES = "/usr/share/lemonldap-ng/portal/templates"
 
@@ -45,8 +45,7 @@ def configuration(world, server):
 
 
 def run(checks, world):
-    if not os.path.isdir(TEMPLATES) or not shutil.which("plackup"):
-        raise Unavailable("LemonLDAP::NG is not installed")
+    world.require("liblemonldap-ng-portal-perl")
     # Its issuer ends with a slash.
     server = Server(world, "Doctor Who", "/", entries={"user": "dwho", "password": "dwho"}, buttons=[("", "")])
     app = world.write("portal.psgi", "use Lemonldap::NG::Portal::Main;\nLemonldap::NG::Portal::Main->run({});\n")
@@ -86,7 +85,7 @@ def session(checks, server):
     out = world.start("sign-out", "--type", "confidential", "--browser", BROWSER=script)
     checks.ends("sign-out --browser", out.finish(), 0, "browser")
     # lodge does not wait for the browser.
-    found = out.wait_for(lambda _: os.path.exists(opened))
+    found = eventually(lambda: os.path.exists(opened))
     with open(opened if found else os.devnull, encoding="utf-8") as file:
         address = file.read()
     if not checks.check("opens the server's end_session endpoint",

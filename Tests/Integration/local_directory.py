@@ -8,7 +8,7 @@ import time
 
 import web
 from provider import Provider, sign_in
-from world import address_shown, free_port
+from world import PATIENT, address_shown, free_port
 
 
 def run(checks, world):
@@ -21,9 +21,9 @@ def run(checks, world):
 
     denied = sign_in(world, decision="deny")
     checks.check("a person who says no: not signed in", denied.status in (4, 5) and "denied" in denied.err, denied)
-    opened = world.run("sign-in", limit=30)
+    opened = world.run("sign-in")
     checks.ends("sign-in with the program named in $BROWSER", opened, 0, "Signed in to local as")
-    missing = world.start("sign-in", "--timeout", "20", BROWSER="/nonexistent/browser")
+    missing = world.start("sign-in", *PATIENT, BROWSER="/nonexistent/browser")
     url = address_shown(missing)
     web.send(web.decide(url))
     checks.ends("a browser that cannot be started: the address is shown, and the sign-in goes on", missing.finish(), 0)
@@ -96,7 +96,7 @@ def interrupting(checks, world, provider):
         waiting = world.start("sign-in", "--no-browser")
         address_shown(waiting)
         waiting.signal(number)
-        checks.ends(f"{name} while a sign-in waits", waiting.finish(20), status)
+        checks.ends(f"{name} while a sign-in waits", waiting.finish(), status)
     kept = world.run("accounts")
     checks.ends("the account that was there is still there", kept, 0)
 
@@ -136,17 +136,18 @@ def signed_in(world, provider, name):
 
 def directory_fault(world, name):
     provider = Provider(world, "--fault", name)
-    return world.run("search", "a", "--all", "--timeout", "5", **signed_in(world, provider, name))
+    return world.run("search", "a", "--all", "--timeout", "60", **signed_in(world, provider, name))
 
 
 def token_fault(world, name):
     """The code is exchanged in peace; the refresh after it meets a provider in trouble on the same port."""
-    good = Provider(world, "--token-lifetime", "1")
+    good = Provider(world, "--token-lifetime", "1", "--port", str(free_port()))
     there = signed_in(world, good, name)
     good.running.stop()
     Provider(world, "--port", str(good.port), "--fault", name)
     time.sleep(1)
-    failed = world.run("token", "--timeout", "3", **there)
+    # Only a provider that never responds needs the end of the time.
+    failed = world.run("token", "--timeout", "3" if name == "token-stall" else "60", **there)
     return failed, world.run("accounts", "--output", "json", **there).json
 
 
@@ -159,7 +160,7 @@ def ending(checks, world, provider):
                  and out.json[0]["revocation"] == "done", out)
     world.run("sign-in")
     provider.running.signal(signal.SIGTERM)
-    ended = provider.running.finish(20)
+    ended = provider.running.finish()
     checks.ends("serve ends with SIGTERM and says so", ended, 0, "Stopped.")
     gone = world.run("search", "a")
     checks.ends("then the network does not answer", gone, 7, "hint:")

@@ -46,6 +46,8 @@ def run(checks, world):
     tables(checks, world)
     json_readers(checks, world)
     cards(checks, world)
+    if not shutil.which("tmux"):
+        return print("skipped: mutt and aerc, because there is no tmux", flush=True)
     mutt(checks, world, directory)
     aerc(checks, world)
 
@@ -141,7 +143,7 @@ def mutt(checks, world, directory):
     window.keys("Enter")
     checks.check("mutt shows why there is nobody", window.wait("No user with a mail address matches zzz."), window.screen)
     window.stop()
-    done = subprocess.run(["mutt", "-F", world.path("muttrc"), "-D"], env=world.environment, capture_output=True, timeout=30,
+    done = subprocess.run(["mutt", "-F", world.path("muttrc"), "-D"], env=world.environment, capture_output=True, timeout=90,
                           stdin=subprocess.DEVNULL)
     checks.check("mutt takes the settings of the manual", b"query_command=\"lodge search --output mutt %s\"" in done.stdout, done.stderr)
 

@@ -2,8 +2,10 @@
 
 import argparse
 import multiprocessing
+import os
 import signal
 import sys
+import tempfile
 import time
 import traceback
 
@@ -44,8 +46,8 @@ import signatures
 import signed_requests
 import terminal
 import tls
-from checks import Checks
-from world import Unavailable, World
+from checks import Checks, say
+from world import ENDINGS, Ports, Unavailable, World, remove_home
 
 # The topics that need nothing but the program, the longest first, and those that need real software.
 ALONE = [
@@ -65,20 +67,32 @@ LANES = 2
 def run_topic(module, checks, arguments):
     checks.topic = module.__name__.replace("_", " ")
     start = time.monotonic()
-    with World(arguments.program, arguments.peers) as world:
+    with World(arguments.program, arguments.peers, arguments.folder, arguments.missing.split()) as world:
         try:
             module.run(checks, world)
         except Unavailable as error:
-            print(f"skipped: {checks.topic}: {error}", flush=True)
+            say(f"skipped: {checks.topic}: {error}")
         except Exception as error:
             checks.check("the topic came to its end", False, "".join(traceback.format_exception(error)))
-    print(f"-- {checks.topic}: {time.monotonic() - start:.1f} s", flush=True)
+    say(f"-- {checks.topic}: {time.monotonic() - start:.1f} s")
 
 
-def run_lane(own, shared, following, counts, arguments):
+def end_by_signals():
+    """The first signal from outside ends this process by SystemExit, so that it stops what it started. Later signals, such as
+    SIGTERM to a lane that Ctrl-C has reached too, change nothing. The programs that it starts do not inherit this, nor that a signal is
+    ignored, as in the background of a shell."""
+    def end(number, _):
+        for other in ENDINGS:
+            signal.signal(other, lambda *_: None)
+        sys.exit(128 + number)
+    for number in ENDINGS:
+        signal.signal(number, end)
+
+
+def run_lane(lane, own, shared, following, counts, arguments):
     """Runs the topics of this lane, then the shared ones in turn with the other lane. Adds its numbers of checks to `counts`."""
-    # Ended from outside, the lane still stops what it started.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    end_by_signals()
+    Ports.lane = lane
     checks = Checks()
     for module in own:
         run_topic(module, checks, arguments)
@@ -98,6 +112,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
     parser.add_argument("--peers", default="")
+    parser.add_argument("--missing", default="", help="the Debian packages that this machine cannot install")
     parser.add_argument("topics", nargs="*", help="only these")
     arguments = parser.parse_args()
     unknown = set(arguments.topics) - {module.__name__ for module in ALONE + SERVERS + WITH_PEERS}
@@ -107,15 +122,22 @@ def main():
     def chosen(modules):
         return [module for module in modules if not arguments.topics or module.__name__ in arguments.topics]
 
-    # These servers have fixed ports and a shared installation: their topics run one after the other.
+    # These topics share an installation, and some their processors with a browser: they run one after the other.
     peers, alone = chosen((WITH_PEERS if arguments.peers else []) + SERVERS), chosen(ALONE)
     context = multiprocessing.get_context("fork")
     following, counts = context.Value("i", 0), context.Array("i", 2)
     lanes = [
-        context.Process(target=run_lane, args=(peers if lane == 0 else [], alone, following, counts, arguments))
+        context.Process(target=run_lane, args=(lane, peers if lane == 0 else [], alone, following, counts, arguments))
         for lane in range(LANES)]
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    end_by_signals()
+    # The homes of all topics: what a lane could not remove is removed with it. Other users pass through it.
+    arguments.folder = tempfile.mkdtemp(prefix="lodge-integration-")
     try:
+        os.chmod(arguments.folder, 0o711)
+        for module in alone:
+            # A compiler, for example: it would delay the checks that measure time.
+            if hasattr(module, "prepare"):
+                module.prepare(arguments)
         for lane in lanes:
             lane.start()
         for lane in lanes:
@@ -124,11 +146,14 @@ def main():
         for lane in lanes:
             if lane.is_alive():
                 lane.terminate()
+        for lane in lanes:
+            if lane.pid:
                 lane.join()
-    print(f"{counts[0]} passed, {counts[1]} failed", flush=True)
+        remove_home(arguments.folder)
+    say(f"{counts[0]} passed, {counts[1]} failed")
     broken = [lane.exitcode for lane in lanes if lane.exitcode]
     if broken:
-        print(f"FAILED  a lane ended with {broken}", flush=True)
+        say(f"FAILED  a lane ended with {broken}")
     return 1 if counts[1] or broken else 0
 
 

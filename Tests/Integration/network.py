@@ -3,6 +3,8 @@
 import socket
 import threading
 
+from world import free_port
+
 
 class Network:
     """A port that leads to another one, while it is up."""
@@ -12,16 +14,16 @@ class Network:
         self.listener = None
         self.connections = set()
         self.lock = threading.Lock()
-        self.port = 0
+        # It has as many digits as the other, and stays its own while it is down.
+        self.port = free_port()
         self.up()
         world.closers.append(self.down)
 
     def up(self):
-        """Leads on. The first time it takes a port with as many digits as the other."""
+        """Leads on."""
         self.listener = socket.socket()
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.listener.bind(("127.0.0.1", self.port))
-        self.port = self.listener.getsockname()[1]
         self.listener.listen(16)
         threading.Thread(target=self.accept, args=(self.listener,), daemon=True).start()
 

@@ -14,9 +14,11 @@ import tempfile
 import threading
 import time
 
-from world import free_port
+from world import free_port, send_signal
 
 LIMIT = 1500
+# How the tests were built: before all topics, because a compiler leaves little of the machine to checks in wall time.
+built = None
 
 
 def programs():
@@ -63,7 +65,7 @@ class Server:
         command = self.prefix + [os.path.join(programs(), name), *words]
         with open(os.path.join(self.folder, "output"), "a+", encoding="utf-8") as output:
             status = subprocess.run(command, env=self.environment, cwd="/", stdin=subprocess.DEVNULL, stdout=output,
-                                    stderr=output, timeout=60, check=False).returncode
+                                    stderr=output, timeout=180, check=False).returncode
             if status != 0:
                 output.seek(0)
                 raise RuntimeError(f"{name} ended with {status}: {output.read()}")
@@ -144,14 +146,14 @@ class Standbys:
             password = file.read()
         return subprocess.run([*self.state["prefix"], os.path.join(programs(), name), *words], cwd="/", check=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                              timeout=60, env=dict(os.environ, PGPASSWORD=password)).stdout
+                              timeout=180, env=dict(os.environ, PGPASSWORD=password)).stdout
 
     def ask(self, sql):
         return self.call("psql", "-X", "-A", "-t", "-h", "127.0.0.1", "-p", str(self.state["primary"][1]), "-U", "worker",
                          "-d", "postgres", "-c", sql).strip()
 
     def wait(self, sql, found):
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + 120
         while self.ask(sql) != found:
             if time.monotonic() > deadline:
                 raise TimeoutError(sql)
@@ -164,7 +166,7 @@ class Standbys:
         self.call("pg_basebackup", "-h", "127.0.0.1", "-p", str(self.state["primary"][1]), "-U", "worker", "-D", data, "-R",
                   "-X", "stream", "--checkpoint=fast")
         subprocess.run([*self.state["prefix"], os.path.join(programs(), "pg_ctl"), *start_words(data, port)], cwd="/",
-                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60, check=True)
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=180, check=True)
         self.ask("ALTER SYSTEM SET synchronous_standby_names = '*'")
         self.ask("SELECT pg_reload_conf()")
         self.wait("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'", "1")
@@ -174,8 +176,7 @@ class Standbys:
 
     def fail_over(self):
         """Kills the primary server, promotes its standby, leads the port to it, and adds the next standby."""
-        with open(os.path.join(self.state["primary"][0], "postmaster.pid"), encoding="utf-8") as file:
-            os.kill(int(file.readline()), signal.SIGKILL)
+        kill(self.state["primary"][0])
         os.remove(os.path.join(self.state["primary"][0], "postmaster.pid"))
         self.state["primary"] = self.state["standby"]
         self.call("pg_ctl", "-D", self.state["primary"][0], "-w", "promote")
@@ -184,25 +185,38 @@ class Standbys:
         self.add()
 
 
-def run(checks, world):
-    if not programs():
-        print("skipped: PostgreSQL, which is not installed", flush=True)
-        return
-    server = Server(world)
-    package = os.path.abspath(os.path.join(world.here, "..", ".."))
-    environment = dict(os.environ, PGPASSFILE=server.pass_file, LODGE_TEST_POSTGRESQL=server.url)
-    # The same options as in `make test`, so that its build is used.
-    options = ["--package-path", package, "-Xswiftc", "-warnings-as-errors"]
+PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+# The same options as in `make test`, so that its build is used.
+OPTIONS = ["--package-path", PACKAGE, "-Xswiftc", "-warnings-as-errors"]
 
-    def test(sentence, words, **more):
-        done = subprocess.run(["swift", *words], env=dict(environment, **more), cwd=package, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT, text=True, check=False)
+
+def swift(environment, *words):
+    return subprocess.run(["swift", *words], env=environment, cwd=PACKAGE, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=LIMIT, text=True, check=False)
+
+
+def prepare(arguments):
+    global built
+    if "postgresql" not in arguments.missing.split():
+        print("-- postgresql: the tests are built", flush=True)
+        built = swift(os.environ, "build", *OPTIONS, "--build-tests")
+
+
+def run(checks, world):
+    world.require("postgresql")
+    server = Server(world)
+    environment = dict(os.environ, PGPASSFILE=server.pass_file, LODGE_TEST_POSTGRESQL=server.url)
+
+    def passes(sentence, done):
         lines = [line for line in done.stdout.splitlines() if "error:" in line or "✘" in line] or done.stdout.splitlines()
         return checks.check(sentence, done.returncode == 0, "\n".join(lines[-40:])) and done.stdout
 
-    if not test("the tests are built", ["build", *options, "--build-tests"]):
+    def test(sentence, words, **more):
+        return passes(sentence, swift(dict(environment, **more), *words))
+
+    if not passes("the tests are built", built):
         return
-    tests = ["test", *options, "--skip-build", "--disable-xctest", "--filter"]
+    tests = ["test", *OPTIONS, "--skip-build", "--disable-xctest", "--filter"]
     done = test("the tests pass on a real server", [*tests, "FleetStorageTests"])
     if done:
         checks.check("the tests found the server", '"PostgreSQL does what every storage does" with' in done, done[-2000:])
@@ -219,10 +233,16 @@ def soak(checks, world, server, program, environment):
     """A process of the library that works with a store on the server is killed 120 times, at any instruction."""
     place = f"{server.url}#soak#{os.path.join(world.make('soak'), 'store')}"
     done = subprocess.run([program, "soak", place, "120", "2026"], env=environment, capture_output=True, text=True,
-                          timeout=300, check=False)
+                          timeout=900, check=False)
     print(done.stdout.strip(), flush=True)
     checks.check("killed 120 times at any instruction: every acknowledged change is stored", done.returncode == 0,
                  done.stdout + done.stderr)
+
+
+def kill(data):
+    """Kills the server of this folder, if it has not ended."""
+    with open(os.path.join(data, "postmaster.pid"), encoding="utf-8") as file:
+        send_signal(int(file.readline()), signal.SIGKILL)
 
 
 def crash(data, *start):
@@ -231,13 +251,12 @@ def crash(data, *start):
     A separate program, because the tests must not start the server: it would inherit the descriptor by whose end Swift's
     Process learns that its child ended, and keep it open. subprocess closes what it does not pass on.
     """
-    with open(os.path.join(data, "postmaster.pid"), encoding="utf-8") as file:
-        os.kill(int(file.readline()), signal.SIGKILL)
+    kill(data)
     # A new server does not start before the sessions of the old one have noticed the crash and ended.
-    deadline = time.monotonic() + 40
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         if subprocess.run(start, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                          timeout=60, check=False).returncode == 0:
+                          timeout=180, check=False).returncode == 0:
             return 0
         time.sleep(0.2)
     return 1

@@ -3,7 +3,7 @@
 import itertools
 import json
 
-from world import address_shown
+from world import PATIENT, address_shown
 import web
 
 
@@ -33,7 +33,7 @@ class Provider:
 
 def sign_in(world, *words, decision="approve"):
     """A sign-in whose person is this program, on the page that a browser would show."""
-    waiting = world.start("sign-in", "--no-browser", "--timeout", "20", *words)
+    waiting = world.start("sign-in", "--no-browser", *PATIENT, *words)
     url = address_shown(waiting)
     if url:
         web.send(web.decide(url, decision))

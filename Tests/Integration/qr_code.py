@@ -7,6 +7,7 @@ import subprocess
 
 from provider import Provider
 from terminal import Terminal
+from world import eventually
 
 # Pixels of a module, and how half blocks fill the two modules of a letter.
 SCALE = 6
@@ -25,10 +26,9 @@ def run(checks, world):
     for words, find in ((["--device"], "user_code="), (["--no-browser"], "request_uri=")):
         shown = Terminal(world, 160, 120, "sign-in", "--qr", *words)
         checks.check(f"{words[0]}: the code is on the screen", shown.wait("Ctrl-C ends"), shown.screen)
-        shown.wait("█")
         address = next((line.strip() for line in shown.screen.splitlines() if find in line), "nothing")
         checks.check(f"{words[0]}: a camera reads the address from the screen",
-                     read(world, rows(shown.screen), ink=0) == address, shown.screen)
+                     eventually(lambda: read(world, rows(shown.screen), ink=0) == address, 20), shown.screen)
         checks.check(f"{words[0]}: black on white", "\x1b[38;5;16m\x1b[48;5;231m" in shown.colours
                      or "\x1b[38;5;16;48;5;231m" in shown.colours, repr(shown.colours[:1500]))
         shown.keys("C-c")

@@ -3,11 +3,11 @@
 import json
 import os
 import stat
-import time
 
 import web
 from glewlwyd import Glewlwyd, claims_of
 from grants import query
+from world import PATIENT, eventually
 
 
 def run(checks, world):
@@ -60,7 +60,7 @@ def registered(checks, world, server, name, members, method):
         checks.check(f"{name}: the file with the secret is its owner's alone", mode == 0o600, oct(mode))
         checks.check(f"{name}: the secret is not shown", made["clientSecret"] not in added.err + added.out, added)
     checks.ends(f"{name}: sign-in with the registered client",
-                world.run("sign-in", name, "--timeout", "20"), 0, f"Signed in to {name} as Ada")
+                world.run("sign-in", name, *PATIENT), 0, f"Signed in to {name} as Ada")
     token = world.run("token", "--type", name, "--refresh")
     checks.check(f"{name}: its token is renewed and is for that client", token.status == 0
                  and claims_of(token.out.strip())[1].get("client_id") == made["clientId"]
@@ -80,12 +80,9 @@ def registered(checks, world, server, name, members, method):
     world.use_settings({"types": rest})
 
 
-def opened(world, limit=10):
+def opened(world):
     """Where the browser was sent: the program does not wait for it."""
-    end = time.monotonic() + limit
-    while not os.path.exists(world.path("opened")) and time.monotonic() < end:
-        time.sleep(0.02)
-    if not os.path.exists(world.path("opened")):
+    if not eventually(lambda: os.path.exists(world.path("opened"))):
         return ""
     with open(world.path("opened"), encoding="utf-8") as file:
         return file.read().strip()
@@ -93,7 +90,7 @@ def opened(world, limit=10):
 
 def end_session(checks, world, server):
     """OpenID Connect RP-Initiated Logout 1.0."""
-    signed_in = world.run("sign-in", "public", "--timeout", "20")
+    signed_in = world.run("sign-in", "public", *PATIENT)
     checks.ends("sign-in", signed_in, 0, "Signed in")
     token = world.run("token").out.strip()
     subject = claims_of(token)[1]["sub"]

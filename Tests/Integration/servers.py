@@ -5,7 +5,7 @@ import os
 import time
 
 import web
-from world import Running, address_shown, free_port
+from world import PATIENT, Running, address_shown, free_port
 
 SECRET = "secret-of-the-test"
 
@@ -22,7 +22,7 @@ class Server:
         self.redirect = f"http://127.0.0.1:{self.redirect_port}/callback"
         self.entries, self.buttons, self.refusal = dict(entries), list(buttons), list(refusal)
 
-    def start(self, *words, limit=60, **environment):
+    def start(self, *words, limit=180, **environment):
         """Starts the program and waits until the server gives its metadata."""
         running = Running(words, {**self.world.environment, **environment}, self.world.make("outputs"), self.world.folder)
         self.world.closers.append(running.stop)
@@ -50,7 +50,7 @@ class Server:
 
     def sign_in(self, name, *words, refuses=False):
         """A sign-in whose user opens the URL in a new browser: how it ends, and the browser."""
-        waiting = self.world.start("sign-in", name, "--no-browser", "--timeout", "20", *words)
+        waiting = self.world.start("sign-in", name, "--no-browser", *PATIENT, *words)
         url = address_shown(waiting)
         browser = self.browser(refuses)
         redirect = browser.visit(url, self.redirect) if url else None

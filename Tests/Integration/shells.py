@@ -8,6 +8,7 @@ import subprocess
 
 from provider import Provider, sign_in
 from terminal import Terminal
+from world import LIMIT, eventually
 
 
 def signals(process):
@@ -62,13 +63,19 @@ SHELLS = {
 
 def completing(checks, world):
     """In interactive shells, by the Tab key."""
+    if not shutil.which("tmux"):
+        return print("skipped: completion, because there is no tmux", flush=True)
     for name, (words, begin) in SHELLS.items():
         if not shutil.which(name):
             print(f"skipped: {name}, which this machine does not have", flush=True)
             continue
         shell = Terminal(world, 100, 20, "version")
+        shell.status()
         shell.tmux("respawn-pane", "-k", "-t", "m", *words)
+        # A shell may discard the input before its first prompt.
+        eventually(lambda: re.search(r"[$#%>] *$", shell.screen))
         shell.keys(begin, "Enter")
+        eventually(lambda: shell.screen.strip() == "$")
         complete(checks, shell, name)
         shell.stop()
 
@@ -99,7 +106,7 @@ def manual(checks, world):
         return print("skipped: man, which this machine does not have", flush=True)
     for page in pages:
         done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", os.path.join(folder, page)],
-                              env={**world.environment, "MANWIDTH": "80", "MANROFFSEQ": ""}, capture_output=True, timeout=30)
+                              env={**world.environment, "MANWIDTH": "80", "MANROFFSEQ": ""}, capture_output=True, timeout=LIMIT)
         checks.check(f"{page}: man has no warning", done.returncode == 0 and not done.stderr, done.stderr)
 
 
@@ -111,7 +118,7 @@ def git(checks, world, provider):
 
     def ask(word, question):
         return subprocess.run(["git", "credential", word], input=question.encode(), env=environment, capture_output=True,
-                              timeout=30, cwd=world.folder)
+                              timeout=LIMIT, cwd=world.folder)
     question = f"protocol=http\nhost=127.0.0.1:{provider.port}\n\n"
     answer = ask("fill", question).stdout.decode()
     token = world.run("token").out.strip()

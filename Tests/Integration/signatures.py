@@ -5,6 +5,7 @@ import os
 import threading
 
 from glewlwyd import Glewlwyd, claims_of, make_key
+from world import PATIENT
 
 
 def run(checks, world):
@@ -27,14 +28,14 @@ def one(checks, world, server, algorithm):
     header = claims_of(granted.get("id_token", "e30.e30"))[0]
     checks.check(f"{algorithm}: the server signs its ID tokens with it", header.get("alg") == algorithm, header)
     for name in ("plain", "told"):
-        outcome = world.run("sign-in", name, "--timeout", "20")
+        outcome = world.run("sign-in", name, *PATIENT)
         checks.ends(f"{algorithm}: sign-in, type {name}", outcome, 0, f"Signed in to {name} as Ada Lovelace")
         renewed = world.run("token", "--type", name, "--refresh")
         checks.check(f"{algorithm}: refresh, type {name}",
                      renewed.status == 0 and server.user_info(renewed.out.strip()).status == 200, renewed)
     for name, why in (("other", "another algorithm is registered"), ("stranger", "the key is a stranger's"),
                       ("wrong-kind", "the key is of another kind")):
-        outcome = world.run("sign-in", name, "--timeout", "20")
+        outcome = world.run("sign-in", name, *PATIENT)
         checks.check(f"{algorithm}: refused, because {why}",
                      outcome.status not in (0, "no end in time") and "ID token" in outcome.err, outcome)
     kept = {account["type"] for account in world.run("accounts", "--output", "json").json or []}

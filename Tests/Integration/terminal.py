@@ -6,11 +6,11 @@ import re
 import shlex
 import shutil
 import subprocess
-import time
 import unicodedata
 
 import demo
 from provider import Provider
+from world import LIMIT, eventually
 
 
 def cells(line):
@@ -23,11 +23,12 @@ def cells(line):
 
 
 class Terminal:
-    """A private tmux server with one window. The status of the command is kept when it ends."""
+    """A private tmux server with one window. Files get the status of the command and its seconds of the processor when it ends."""
 
     def __init__(self, world, columns, rows, *words):
         self.start(world, columns, rows)
-        command = f"trap : INT; {shlex.join([world.program, *words])}; echo $? > {shlex.quote(self.status_file)}"
+        command = (f"trap : INT; {shlex.join([world.program, *words])}; s=$?; times > {shlex.quote(self.status_file)}.times; "
+                   f"echo $s > {shlex.quote(self.status_file)}")
         self.tmux("respawn-pane", "-k", "-t", "m", "sh", "-c", command)
 
     def start(self, world, columns, rows, **environment):
@@ -42,7 +43,7 @@ class Terminal:
 
     def tmux(self, *words):
         done = subprocess.run(["tmux", "-u", "-S", self.socket, *words], env=self.environment, capture_output=True,
-                              timeout=20)
+                              timeout=LIMIT)
         return done.stdout.decode("utf-8", "replace")
 
     @property
@@ -56,23 +57,28 @@ class Terminal:
     def keys(self, *keys):
         self.tmux("send-keys", "-t", "m", *keys)
 
-    def wait(self, text, limit=20):
-        end = time.monotonic() + limit
-        while text not in self.screen and time.monotonic() < end:
-            time.sleep(0.05)
-        return text in self.screen
+    def wait(self, text):
+        return eventually(lambda: text in self.screen)
 
-    def status(self, limit=20):
+    def status(self):
         """The exit status of the command, once it has ended."""
-        end = time.monotonic() + limit
-        while time.monotonic() < end:
-            if os.path.exists(self.status_file):
-                with open(self.status_file, encoding="ascii") as file:
-                    text = file.read().strip()
-                if text:
-                    return int(text)
-            time.sleep(0.05)
-        return "no end in time"
+        def find():
+            if not os.path.exists(self.status_file):
+                return ""
+            with open(self.status_file, encoding="ascii") as file:
+                return file.read().strip()
+        found = eventually(find)
+        return int(found) if found else "no end in time"
+
+    @property
+    def processor_seconds(self):
+        """How many seconds of the processor the command took, once it has ended. Other programs of a busy machine do not count."""
+        try:
+            with open(self.status_file + ".times", encoding="ascii") as file:
+                minutes, seconds = zip(*(part.rstrip("s").split("m") for part in file.read().splitlines()[1].split()))
+        except (OSError, IndexError):
+            return LIMIT
+        return sum(map(int, minutes)) * 60 + sum(map(float, seconds))
 
     def stop(self):
         self.tmux("kill-server")
@@ -83,7 +89,7 @@ def run(checks, world):
         print("skipped: the terminal, because there is no tmux", flush=True)
         return
     told = Terminal(world, 160, 50, "demo")
-    status = told.status(30)
+    status = told.status()
     checks.check("the demo ends well", status == 0, f"{status}\n{told.screen}")
     checks.check("it says the same steps as in a pipe", demo.steps(told.screen) == demo.steps(world.run("demo").out),
                  told.screen)
@@ -198,8 +204,8 @@ def paging(checks, world):
 
 def progress(checks, world):
     """On the terminal of standard error, while the answer goes to a file."""
-    # Enough people for a progress to be worth telling, one a request.
-    many = Provider(world, "--users", "5000")
+    # Enough requests for a progress to be printed, and slow enough for the checks to see it.
+    many = Provider(world, "--users", "800", "--fault", "directory-slow=0.03")
     world.use_settings(many.settings)
     world.run("sign-in")
     window = Terminal(world, 100, 20, "--version")

@@ -3,27 +3,27 @@
 import subprocess
 
 from glewlwyd import Glewlwyd
-from world import address_shown
+from world import PATIENT, address_shown
 
 
 def run(checks, world):
     server = Glewlwyd(world, access_ttl=60, tls=True)
     world.use_settings({"types": {"private": server.type()}})
     checks.ends("without its authority: network, and a hint",
-                world.run("sign-in", "--no-browser", "--timeout", "10"), 7, "hint:", "--ca-file")
+                world.run("sign-in", "--no-browser", *PATIENT), 7, "hint:", "--ca-file")
     other = world.path("other-ca.pem")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                     "-days", "2", "-subj", "/CN=other", "-keyout", world.path("other.key"), "-out", other],
                    check=True, capture_output=True, timeout=30)
     checks.ends("with another authority: network, and a hint",
-                world.run("sign-in", "--no-browser", "--timeout", "10", "--ca-file", other), 7, "hint:", "--ca-file")
-    missing = world.run("sign-in", "--no-browser", "--timeout", "10", "--ca-file", world.path("none.pem"))
+                world.run("sign-in", "--no-browser", *PATIENT, "--ca-file", other), 7, "hint:", "--ca-file")
+    missing = world.run("sign-in", "--no-browser", *PATIENT, "--ca-file", world.path("none.pem"))
     checks.ends("with a file that is not there: settings are wrong", missing, 8, "none.pem")
     world.write("text.pem", "no certificate\n")
-    text = world.run("sign-in", "--no-browser", "--timeout", "10", "--ca-file", world.path("text.pem"))
+    text = world.run("sign-in", "--no-browser", *PATIENT, "--ca-file", world.path("text.pem"))
     checks.ends("with a file that has no certificate: settings are wrong", text, 8, "text.pem")
 
-    waiting = world.start("sign-in", "--no-browser", "--timeout", "30", "--ca-file", server.ca_file)
+    waiting = world.start("sign-in", "--no-browser", *PATIENT, "--ca-file", server.ca_file)
     url = address_shown(waiting)
     if url:
         server.approve(url)

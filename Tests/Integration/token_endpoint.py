@@ -6,6 +6,8 @@ import threading
 import time
 import urllib.parse
 
+from world import eventually
+
 
 class TokenEndpoint:
     def __init__(self, world):
@@ -22,9 +24,12 @@ class TokenEndpoint:
         self.duration = 0
         # Set while requests are lost on the way to the provider.
         self.drops = threading.Event()
+        # When the last byte of a slow response was sent.
+        self.ended = None
         # Set while the endpoint responds.
         self.responds = threading.Event()
         self.responds.set()
+        world.releases.append(self.responds.set)
         endpoint = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -83,8 +88,16 @@ class TokenEndpoint:
     def finish(self):
         """Responds to all requests, including those whose clients have left."""
         self.responds.set()
-        while self.active:
-            time.sleep(0.02)
+        eventually(lambda: not self.active)
+
+    def hold(self, world, *words):
+        """Starts the program, and returns it when its request is here. The request waits for `responds`; the program gives up after
+        30 s."""
+        before = len(self.requests)
+        self.responds.clear()
+        running = world.start(*words)
+        running.wait_for(lambda _: len(self.requests) > before)
+        return running
 
     def issue(self, handler, form):
         if self.throttles is not None:
@@ -117,3 +130,5 @@ class TokenEndpoint:
             time.sleep(self.duration * len(piece) / len(body))
             handler.wfile.write(piece)
             handler.wfile.flush()
+        if self.duration:
+            self.ended = time.monotonic()

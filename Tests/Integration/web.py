@@ -30,7 +30,7 @@ class Answer:
         return f"{self.status} {self.body[:500]!r}"
 
 
-def send(url, form=None, bearer=None, basic=None, ca_file=None, limit=20, cookies=None, origin=None):
+def send(url, form=None, bearer=None, basic=None, ca_file=None, limit=60, cookies=None, origin=None):
     """GET, or POST when there is a form. `cookies` has the cookies of one server by name: they are
     sent, and kept up to date."""
     body = None if form is None else urllib.parse.urlencode(form).encode()

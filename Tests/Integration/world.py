@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -11,10 +12,36 @@ import time
 
 # Longer than anything here takes on a slow machine; a command that reaches it has failed.
 LIMIT = 90
+# The time limit of a sign-in that is to end because of something else: a sign-in that waits for its own end reaches LIMIT first.
+PATIENT = ("--timeout", "600")
+# Longer than the installation of any packages takes.
+INSTALLATION_LIMIT = 1800
 
 
 class Unavailable(Exception):
     """Software from outside that this machine cannot fetch."""
+
+
+def eventually(find, limit=LIMIT):
+    """Waits until `find()` gives something, and gives what it gave last. It looks at least twice, however long each look takes."""
+    end = time.monotonic() + limit
+    while not (found := find()):
+        if time.monotonic() > end:
+            return find()
+        time.sleep(0.05)
+    return found
+
+
+def send_signal(process, number):
+    """Sends a signal to the process of this number. Returns whether there was one: a process that was not found has the number None
+    or 0, and signals to 0 reach the process group of the checks."""
+    if not process or process < 2:
+        return False
+    try:
+        os.kill(process, number)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 class Outcome:
@@ -53,17 +80,15 @@ class Running:
     out = property(lambda self: self.text(0))
     err = property(lambda self: self.text(1))
 
-    def wait_for(self, find, limit=20):
-        """Waits until `find(self)` gives something, and gives it."""
+    def wait_for(self, find, limit=LIMIT):
+        """Waits until `find(self)` gives something, and gives it. The end of the command ends the wait:
+        `eventually` waits longer."""
         end = time.monotonic() + limit
-        while time.monotonic() < end:
-            found = find(self)
-            if found:
-                return found
-            if self.process.poll() is not None:
+        while not (found := find(self)):
+            if self.process.poll() is not None or time.monotonic() > end:
                 return find(self)
             time.sleep(0.02)
-        return None
+        return found
 
     def finish(self, limit=LIMIT):
         try:
@@ -78,22 +103,29 @@ class Running:
             self.process.send_signal(number)
 
     def stop(self):
-        self.signal(signal.SIGTERM)
-        try:
-            self.process.wait(5)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        stop(self.process)
+
+
+def stop(process):
+    """Ends a child process, and waits until it has ended."""
+    process.terminate()
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 class World:
     """A temporary home. On the way out what was started in it is stopped by its number, and the home removed."""
 
-    def __init__(self, program, peers):
-        self.program, self.peers = os.path.abspath(program), peers
-        self.folder = tempfile.mkdtemp(prefix="lodge-integration-")
-        os.chmod(self.folder, 0o700)
+    def __init__(self, program, peers, parent, missing=()):
+        """`parent` is the folder for its own folder; `missing` has the Debian packages that this machine cannot install."""
+        self.program, self.peers, self.missing = os.path.abspath(program), peers, missing
+        self.folder = tempfile.mkdtemp(dir=parent, prefix="")
         self.closers = []
+        # Called before the closers: a program that waits for a response would end only after 30 s.
+        self.releases = []
         self.here = os.path.dirname(os.path.abspath(__file__))
         # Nothing of the surroundings but where programs are: no proxy, no display, nobody's settings.
         self.environment = dict(
@@ -105,31 +137,19 @@ class World:
         return self
 
     def __exit__(self, *_):
-        for close in reversed(self.closers):
+        # A signal during this would end it half-way: it has its effect afterwards.
+        late = []
+        before = {number: signal.signal(number, lambda number, _: late.append(number)) for number in ENDINGS}
+        for close in self.releases + self.closers[::-1]:
             try:
                 close()
             except Exception as error:
                 print(f"        cannot be stopped: {error}", flush=True)
-        self.end_the_rest()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def end_the_rest(self):
-        """Ends what the programs of this home have started and left: a browser that was cut short. Only a process that has
-        this home's own path in its environment is one of them."""
-        mark = self.folder.encode()
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            left = []
-            for name in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else []):
-                try:
-                    with open(f"/proc/{name}/environ", "rb") as file:
-                        if mark in file.read() and int(name) != os.getpid():
-                            os.kill(int(name), number)
-                            left.append(name)
-                except OSError:
-                    continue
-            if not left:
-                return
-            time.sleep(0.5)
+        remove_home(self.folder)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if late:
+            signal.raise_signal(late[0])
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
@@ -151,12 +171,27 @@ class World:
     def python(self, peer):
         """The path of a Python that has the packages which `peers/PEER/requirements.txt` names. They are installed once."""
         root = os.path.dirname(os.path.dirname(self.here))
-        done = subprocess.run(
+        # A separate process group, so that a stalled pip ends with the script.
+        script = subprocess.Popen(
             [os.path.join(root, ".ci", "python-environment"), os.path.join(root, ".build", f"python-{peer}"),
-             os.path.join(self.here, "peers", peer, "requirements.txt")], capture_output=True, text=True)
-        if done.returncode != 0:
-            raise Unavailable(f"the Python packages of {peer} could not be installed: {done.stderr[-500:]}")
-        return done.stdout.strip()
+             os.path.join(self.here, "peers", peer, "requirements.txt")],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            out, err = script.communicate(timeout=INSTALLATION_LIMIT)
+        except BaseException:
+            os.killpg(script.pid, signal.SIGKILL)
+            script.wait()
+            raise
+        if script.returncode == 3:
+            raise Unavailable(f"this machine cannot fetch the Python packages of {peer}: {err.strip()[-500:]}")
+        if script.returncode != 0:
+            raise RuntimeError(f"the installation of the Python packages of {peer} ended with {script.returncode}: {err[-3000:]}")
+        return out.strip()
+
+    def require(self, package):
+        """Ends the topic as skipped if this machine cannot install a Debian package."""
+        if package in self.missing:
+            raise Unavailable(f"this machine cannot install the package {package}")
 
     def run(self, *words, input=None, limit=LIMIT, **environment):
         """Runs the program to its end."""
@@ -178,16 +213,60 @@ class World:
         return running
 
 
-def free_port(ports=(0,)):
-    """A port on loopback that nobody uses, of these."""
-    for port in ports:
+# What ends the checks from outside.
+ENDINGS = (signal.SIGINT, signal.SIGTERM)
+
+
+def remove_home(folder):
+    """Ends what the programs of this home have started and left, such as a browser that was cut short, and removes the home. Only a
+    process that has the path in its environment is one of them."""
+    mark = folder.encode()
+    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
+        left = []
+        for name in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else []):
+            try:
+                with open(f"/proc/{name}/environ", "rb") as file:
+                    if mark in file.read() and int(name) != os.getpid() and send_signal(int(name), number):
+                        left.append(name)
+            except OSError:
+                continue
+        if not left:
+            break
+        time.sleep(0.5)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+class Ports:
+    """Ports of one lane that the kernel gives no program that asks for any port (ip(7)): one that was chosen stays free until it is used,
+    and between two uses. At random, because another run of the checks may have the same lanes."""
+    size = 4000
+    lane = 0
+    given = set()
+
+    @classmethod
+    def range(cls):
+        try:
+            with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+                end = min(int(file.read().split()[0]), 32768)
+        except OSError:
+            end = 32768
+        # If the kernel gives out nearly all ports, no range is better than another.
+        begin = max(end - cls.size * (cls.lane + 1), 10_000 + cls.size * cls.lane)
+        return range(begin, begin + cls.size)
+
+
+def free_port():
+    """A free port on loopback, which no other caller in these checks gets. It has five digits."""
+    left = [port for port in Ports.range() if port not in Ports.given]
+    for port in random.sample(left, len(left)):
+        Ports.given.add(port)
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
-            return probe.getsockname()[1]
-    raise OSError(f"none of the ports {list(ports)} is free")
+            return port
+    raise OSError("no port is free")
 
 
 def address_shown(running):
