@@ -25,7 +25,9 @@ class Keyring:
         tell = 'printf "%s %s\\n" "$DBUS_SESSION_BUS_ADDRESS" "${KEYRING_PID:-0}"; read -r _'
         self.process = subprocess.Popen(
             ["bash", script, "-d", world.path("keyring"), *words, "--", "bash", "-c", tell], env=world.environment,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=world.folder)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=world.folder,
+            # The end of the shell that started the checks sends SIGHUP to a process group with a stopped process.
+            start_new_session=True)
         self.is_open = True
         world.closers.append(self.close)
         line = self.process.stdout.readline().decode().split()
