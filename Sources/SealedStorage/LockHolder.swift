@@ -21,7 +21,7 @@ package struct LockHolder: Sendable, Equatable {
         self.machine = machine
     }
 
-    /// The process and its state, such as "process 1234 (lodge) has held the lock for 3 s".
+    /// Returns the process and its state, such as "process 1234 (lodge) has held the lock for 3 s".
     ///
     /// - Parameter lock: A text that names the lock.
     package func holds(_ lock: String) -> String {

@@ -116,7 +116,7 @@ extension HelpText {
             + paragraph("Without JSON: \(others.joined(separator: ", ")).")
     }
 
-    /// The paths to all commands without subcommands.
+    /// Returns the paths to all commands without subcommands.
     private func leaves(_ path: [CommandSpec]) -> [[CommandSpec]] {
         guard let command = path.last, !command.subcommands.isEmpty else { return [path] }
         return command.subcommands.flatMap { leaves(path + [$0]) }

@@ -78,7 +78,7 @@ private final class Clock: Sendable {
     let time = Mutex(testNow)
 }
 
-/// A client that logs its waits. They move its clock and take no time.
+/// Creates a client that logs its waits. They move its clock and take no time.
 func client(
     _ transport: any HTTPTransport, base: String = "https://graph.microsoft.com/", waits: Log<Duration>? = nil,
     retry: HTTPRetryPolicy = HTTPRetryPolicy.directory,

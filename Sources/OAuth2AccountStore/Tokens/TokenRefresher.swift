@@ -137,7 +137,7 @@ struct TokenRefresher: StoreCollaborator {
         return .needsRefresh(record, key.token.claims == nil ? cached : nil)
     }
 
-    /// The kind of change if the provider accepts the tokens no longer: the account itself needs no sign-in for another policy.
+    /// Returns the kind of change if the provider no longer accepts the tokens: those of another policy require no sign-in to the account.
     private static func lossKind(_ key: RefreshKey) -> StorageChange.Kind {
         key.policy == nil ? .signInNeeded : .tokens
     }

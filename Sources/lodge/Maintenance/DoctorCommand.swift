@@ -91,7 +91,7 @@ struct DiagnosisRecord: OutputRecord {
             .map { remedyText.hint($0).description }
     }
 
-    /// The state, the check with its result, and below it the remedy, without a cut.
+    /// Returns the state, the check with its result, and below it the complete remedy.
     func paragraph(width: Int) -> [String] {
         let indent = 9
         let subject = finding.subject.map { " (\($0))" } ?? ""

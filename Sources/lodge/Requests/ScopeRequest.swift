@@ -45,14 +45,6 @@ import Platform
 }
 
 extension CommandContext {
-    private nonisolated static let maximumLine = 1024
-
-    /// Reads the response to a question that ends with "[y/N]".
-    func isConfirmed() async throws -> Bool {
-        let line = try await world.readLine(Self.maximumLine) ?? ""
-        return ["y", "yes"].contains(line.lowercased().filter { $0 != " " && $0 != "\t" && $0 != "\r" })
-    }
-
     /// Returns the account for a URL: the account of the command line, otherwise the active account of the type whose `resources` include
     /// the URL, the longest first. Without such a type, returns the active account.
     func account(_ store: AccountStore, for address: String) async throws -> Account {
