@@ -73,7 +73,7 @@ package struct SettingsKey: Sendable, Equatable {
             "none, client_secret_basic, client_secret_basic_raw, client_secret_post, client_secret_jwt, "
                 + "private_key_jwt, tls_client_auth or self_signed_tls_client_auth"),
         SettingsKey(
-            "clientKey", #"{"environment": NAME} or {"file": PATH}"#, #"{"file": "/etc/lodge/client.jwk"}"#,
+            "clientKey", #"{"environment": NAME} or {"file": PATH}"#, #"{"file": "/etc/company/client.jwk"}"#,
             "the private JWK for private_key_jwt and signed requests"),
         SettingsKey(
             "clientCertificate", #"{"certificate": PATH, "key": PATH}"#,

@@ -101,8 +101,10 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
         batch([("0", 200, #"{"id":"1"}"#), ("1", 429, "{}")], #"{"Retry-After":"7"}"#),
         batch([("1", 200, #"{"id":"m"}"#)]),
     ])
-    let detail = try await GraphDirectory(client: try client(transport, waits: waits))
-        .detail(of: "1", select: ["id"], parts: [.manager])
+    var client = try client(transport, waits: waits)
+    // Time stands still here, so a limit that follows the rejections would add waits.
+    client.rateLimiter = RateLimiter(unitsPerTenSeconds: 1000)
+    let detail = try await GraphDirectory(client: client).detail(of: "1", select: ["id"], parts: [.manager])
     #expect(detail.manager.value?.id == "m")
     #expect(waits.all == [.seconds(7)])
     #expect(try batchTargets(transport.requests[1]).map(\.id) == ["1"])
