@@ -13,7 +13,7 @@ import time
 import failing_provider
 from provider import Provider, sign_in
 from token_endpoint import TokenEndpoint
-from world import free_port
+from world import eventually, free_port
 
 TYPE = {"clientId": "cli", "redirectUri": "http://127.0.0.1/callback", "scopes": ["openid"]}
 
@@ -132,6 +132,18 @@ def hard_link(checks, world, finds):
     checks.check("without the link all is well", "All is well." in world.run("doctor", "--offline").err)
 
 
+def has_stopped(process):
+    """Whether each thread of a process has stopped: a signal does not wait for that."""
+    try:
+        states = []
+        for thread in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{thread}/stat", encoding="utf-8") as file:
+                states.append(file.read().rsplit(")", 1)[1].split()[0])
+        return all(state == "T" for state in states)
+    except OSError:
+        return True
+
+
 def locks(checks, world):
     """A process that holds a lock, stopped or not, is named; one that was killed is not."""
     endpoint = TokenEndpoint(world)
@@ -157,6 +169,7 @@ def locks(checks, world):
                  and "has held the lock of account" in lock["found"] and lock["found"].endswith(" s")
                  and f"kill {holder.process.pid}" in lock["remedy"], told)
     holder.signal(signal.SIGSTOP)
+    eventually(lambda: has_stopped(holder.process.pid))
     # Its response is there when it continues.
     endpoint.finish()
     lock, told = found()

@@ -87,6 +87,8 @@ def end_by_signals():
         sys.exit(128 + number)
     for number in ENDINGS:
         signal.signal(number, end)
+    # nohup, for example, ignores it.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def run_lane(lane, own, shared, following, counts, arguments):
