@@ -169,6 +169,51 @@ struct AuthorityTests {
         #expect(test.provider.requests(to: Self.path("B2C_1_edit")).count == 2 && test.reuses == 0)
     }
 
+    @Test func `unsaved tokens of the account survive a sign-in with another policy`() async throws {
+        let storage = try RescueStorage(), key = try MemoryKey()
+        let (test, store) = try await begin(storage: storage, custody: key)
+        let ada = try await signIn(test, store)
+        test.provider.advance(3600)
+        storage.fail(.readOnly)
+        let error = try await grantFailure { try await store.accessToken(for: ada.id) }
+        #expect(error?.kind == .storage(.readOnly) && storage.names.count == 1)
+        storage.fail(nil)
+        _ = try await signIn(test, store, policy: "editProfile")
+        let record = try #require(try await store.saved(ada.id))
+        #expect(record.tokens.refreshToken == Secret("rt-2") && storage.names.isEmpty)
+        #expect(record.policySignIns?["editProfile"]?.tokens.refreshToken == Secret("rt-3"))
+        test.provider.advance(3600)
+        #expect(try await store.accessToken(for: ada.id).secret == Secret("at-4"))
+        #expect(test.reuses == 0)
+    }
+
+    @Test func `the end of a policy's tokens is not an event that the account needs a sign-in`() async throws {
+        let (test, store, ada, _) = try await editProfile()
+        let events = store.events()
+        test.provider.advance(3600)
+        test.change { $0.refusal = ["error": "invalid_grant"] }
+        _ = try await grantFailure { try await store.accessToken(for: ada.id, policy: "editProfile") }
+        try await store.setUserData("end", for: ada.id)
+        for await event in events {
+            if case .accessTokenLost = event { Issue.record("the account needs a sign-in") }
+            if case .userDataChanged = event { break }
+        }
+        #expect(try await store.account(ada.id)?.signInNeeded == nil)
+    }
+
+    @Test func `a sign-out reports the tokens of another policy that could not be revoked`() async throws {
+        let (test, store, ada, _) = try await editProfile()
+        test.provider.answer("\(Self.tenant)/B2C_1_edit/oauth2/v2.0/revoke") { _ in HTTPResponse(status: 503) }
+        let report = try await store.signOut(ada.id)
+        guard case .failed = report.revocation else {
+            Issue.record("\(report.revocation)")
+            return
+        }
+        // The tokens of the account itself are revoked.
+        #expect(test.provider.requests(to: "\(Self.tenant)/B2C_1_signin/oauth2/v2.0/revoke").count == 2)
+        #expect(try await store.accounts().isEmpty)
+    }
+
     @Test func `a sign-out revokes the tokens of each policy at that policy`() async throws {
         let (test, store, ada, _) = try await editProfile()
         let report = try await store.signOut(ada.id)
