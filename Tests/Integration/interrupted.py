@@ -102,7 +102,7 @@ def has_taken(process, number):
 def during_a_refresh(checks, world):
     """The provider has rotated the refresh token, and its response is on its way: the program must not lose it."""
     # The program leaves alone a signal that it inherits as ignored, which a shell does to programs in the background.
-    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU):
+    for number in (signal.SIGQUIT, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU):
         signal.signal(number, signal.SIG_DFL)
     endpoint = TokenEndpoint(world)
     world.use_settings(endpoint.settings)

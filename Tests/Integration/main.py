@@ -62,6 +62,7 @@ WITH_PEERS = [
 
 # Both lanes share the machine's two cores: most topics wait most of the time.
 LANES = 2
+NOHUP = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
 
 
 def run_topic(module, checks, arguments):
@@ -87,8 +88,8 @@ def end_by_signals():
         sys.exit(128 + number)
     for number in ENDINGS:
         signal.signal(number, end)
-    # nohup, for example, ignores it.
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    # With nohup it has no effect here, but its usual effect on the programs.
+    signal.signal(signal.SIGHUP, (lambda *_: None) if NOHUP else end)
 
 
 def run_lane(lane, own, shared, following, counts, arguments):
