@@ -32,8 +32,10 @@ public struct PublicKeyPin: Sendable, Hashable, CustomStringConvertible {
     /// The pin that this text spells: 32 bytes in base64, alone or after `sha256/`, `sha256//` or `pin-sha256=`. Nil for anything else.
     public init?(_ text: String) {
         var rest = text[...]
-        for prefix in ["sha256//", "sha256/", "pin-sha256="] where rest.hasPrefix(prefix) {
+        for prefix in ["sha256/", "pin-sha256="] where rest.hasPrefix(prefix) {
             rest = rest.dropFirst(prefix.count)
+            // A digest in base64 can begin with a slash, too.
+            if rest.utf8.count == 45, rest.first == "/" { rest = rest.dropFirst() }
             break
         }
         if rest.hasPrefix("\""), rest.hasSuffix("\""), rest.count > 2 { rest = rest.dropFirst().dropLast() }
