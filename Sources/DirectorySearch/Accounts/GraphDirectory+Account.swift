@@ -62,7 +62,7 @@ struct AccountClient: Sendable {
         client.sleep = store.dependencies.sleep
         client.now = store.dependencies.now
         let report = store.dependencies.report
-        client.willWait = { await report(.waitsBeforeRetry($0)) }
+        if let report { client.willWait = { await report(.waitsBeforeRetry($0)) } }
         return client
     }
 

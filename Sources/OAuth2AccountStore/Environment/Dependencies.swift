@@ -19,8 +19,8 @@ public struct Dependencies: Sendable {
     /// Waits for the time limits of refreshes and before another attempt to save. Unlike ``sleep``, it does not end at the time limit of
     /// a caller.
     package var timer: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-    /// Reports the activity of a call before its result. It must not take long.
-    package var report: @Sendable (StoreActivity) async -> Void = { _ in }
+    /// Reports the activity of a call before its result, if it is set. It must not take long.
+    package var report: (@Sendable (StoreActivity) async -> Void)?
     /// Unpredictable bytes.
     public var random: @Sendable (Int) throws -> [UInt8] = { try SecureRandom.bytes($0) }
     /// The environment variables.

@@ -79,11 +79,14 @@ struct TokenRefresher: StoreCollaborator {
 
     /// Waits for the account's lock, which another process holds while it requests new tokens.
     private func lock(_ id: Account.ID) async throws -> any StorageLock {
-        let notice = Task { [dependencies] in
-            try await dependencies.timer(.seconds(1))
-            await dependencies.report(.waitsForOtherProcess(id))
+        // The time of the user decides, not that of the store.
+        let notice = dependencies.report.map { report in
+            Task {
+                try await Task.sleep(for: .seconds(1))
+                await report(.waitsForOtherProcess(id))
+            }
         }
-        defer { notice.cancel() }
+        defer { notice?.cancel() }
         do {
             return try await storage.lock("account:\(id)", timeout: dependencies.refreshTimeout)
         } catch let error as StorageError where error.isLockTimeout && error.lockHolder?.isStopped != true {
@@ -224,7 +227,7 @@ struct TokenRefresher: StoreCollaborator {
             try? await journal.remove(entry.name)
         }
         await failures.remove(record.id)
-        await dependencies.report(.refreshedTokens(record.id))
+        await dependencies.report?(.refreshedTokens(record.id))
         guard unmet.isEmpty else { throw remember(Self.notGranted(key.token, unmet, nil), key, record) }
         return token
     }

@@ -23,6 +23,8 @@ import TerminalBrowser
             "lodge browse", "lodge browse ada lo", "mutt -- $(lodge browse ada)",
             "lodge browse --fields id,displayName | cut -f 1",
         ], arguments: [Input.text], options: [Input.fields, Input.offline], formats: OutputFormat.ofUsers,
+        json: .array(
+            of: [:], note: "The picker writes the chosen users: the properties of Graph, or those of --fields"),
         timeoutUse: .request
     ) { try await BrowseCommand(context: $0).run() }
 

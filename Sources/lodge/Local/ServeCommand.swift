@@ -9,9 +9,9 @@ import StrictJSON
         static let port = Option.integer("port", "PORT", "port on 127.0.0.1 and ::1 (a free one)", in: 0...65_535)
         static let users = Option.integer("users", "N", "people in the directory (300)", in: 1...1_000_000)
         static let portFile = Option.text("port-file", "FILE", "write the port to this file", completion: .file)
-        static let tls = Option.flag("tls", "speak HTTPS, with a certificate of a new private CA")
+        static let tls = Option.flag("tls", "speak HTTPS with a new private CA")
         static let authorityFile = Option.text(
-            "write-ca", "FILE", "with --tls, write the CA to this file (a new file in the folder for temporary files)",
+            "write-ca", "FILE", "with --tls, write the CA to this file (a new temporary file)",
             completion: .file)
         static let clients = Option.texts(
             "client", "ID[:SECRET]",
@@ -19,14 +19,14 @@ import StrictJSON
         static let redirectURIs = Option.texts(
             "redirect-uri", "URI", "accept this redirect URI for every client")
         static let approve = Option.flag(
-            "approve", "act for the user: sign in without a page, as login_hint or the first user")
+            "approve", "sign in the user of login_hint without a page")
         static let tokenLifetime = Option.seconds(
             "token-lifetime", "SECONDS", "life of an access token (3600)", in: 1...86_400)
         static let injectedError = Option.texts(
             "fault", "NAME[=VALUE][:COUNT]", "a fault to play",
             completion: .words(InjectedErrors.Name.all.map(\.rawValue)))
         static let quota = Option.integer(
-            "quota", "N", "resource units an application may use in 10 seconds (no limit)", in: 1...1_000_000)
+            "quota", "N", "resource units per application in 10 s (none)", in: 1...1_000_000)
         static let log = Option.flag("log", "print each request")
     }
 
@@ -35,9 +35,8 @@ import StrictJSON
         discussion: """
             It listens on loopback only and ends with Ctrl-C. It prints the issuer, the clients with their secrets and the \
             addresses of the directory; --output json prints one object. Every program on this machine can sign in as any user: \
-            use no real secrets. MSAL and azure-identity need --tls and the printed authority. --tls prints the file of its CA, \
-            for REQUESTS_CA_BUNDLE, SSL_CERT_FILE and --ca-file. The CA is new at each start, because its key is never saved; \
-            --write-ca keeps the path the same. The file is deleted at the end. \
+            use no real secrets. MSAL and azure-identity need --tls and the printed authority. Each start with --tls \
+            makes a new CA and prints its file, for REQUESTS_CA_BUNDLE, SSL_CERT_FILE and --ca-file; the end deletes the file. \
             Faults: \(InjectedErrors.Name.all.map(\.rawValue).joined(separator: ", ")).
             """,
         examples: [

@@ -38,7 +38,7 @@ import StrictJSON
         examples: [
             "lodge providers add github --client-id ID",
             "lodge providers add company --issuer https://id.example --register",
-            "lodge providers add hr --directory scim --directory-base https://hr.example/scim/v2",
+            "lodge providers add hr --directory scim --directory-base URL",
         ], arguments: [Input.name],
         options: [
             Input.provider, Input.set, Input.issuer, Input.directory, Input.directoryBase, Input.clientID,

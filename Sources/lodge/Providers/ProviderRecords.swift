@@ -18,6 +18,7 @@ struct ProviderRecord: OutputRecord {
         "name": "", "provider": "issuer or authority", "from": "settings", "default": "Boolean",
         "preset": "or null", "clientId": "", "hasClientSecret": "Boolean", "redirectUri": "", "scopes": "array",
         "endpoints": "object", "toFillIn": "array of keys",
+        "directory": "URL, or null",
     ])
 
     /// The shape of types and of presets, which have some members only.

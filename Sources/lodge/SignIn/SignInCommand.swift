@@ -8,7 +8,7 @@ import StrictJSON
 @MainActor struct SignInCommand: CommandHandler {
     enum Input {
         static let type = Argument.optional(
-            "TYPE", "account type to sign in to, or the https address of an API", completion: .type)
+            "TYPE", "account type to sign in to, or https URL of an API", completion: .type)
         static let yes = Option.flag(
             "yes", "with an address: add its account type without confirmation")
         static let device = Option.flag("device", "show a code to enter on another device")
@@ -18,7 +18,7 @@ import StrictJSON
         static let clientCredentials = Option.flag(
             "client-credentials", "sign in as the client itself, without a person")
         static let withToken = Option.flag(
-            "with-token", "read a token, or a token response in JSON, from standard input")
+            "with-token", "read a token or its JSON from standard input")
         static let username = Option.text(
             "username", "NAME", "sign in with the password on standard input (legacy servers)")
         static let scope = Option.texts("scope", "SCOPE", "request this scope instead of those of the type")
@@ -37,10 +37,10 @@ import StrictJSON
     nonisolated static let command = Command(
         "sign-in", aliases: ["login"], "Sign in and keep the account.",
         discussion: """
-            The browser is opened and comes back to this machine. Where there is no display, or over SSH, a code is shown that is \
-            entered on another device. With --with-token, lodge reads a token or a token response (JSON) from standard input instead; on \
-            a terminal it prompts for the token. A type without a provider always signs in so. With the address of an API instead of TYPE, lodge asks the API which provider issues its tokens (RFC 9728), shows \
-            the issuer, the scopes and the token hosts, registers a client if necessary, and adds an account type.
+            The browser is opened and comes back to this machine. Without a display, or over SSH, lodge shows a code to enter on another \
+            device. --with-token reads a token or a token response (JSON) from standard input, or prompts for it; a type without a \
+            provider needs this. With the URL of an API instead of TYPE, lodge finds the provider (RFC 9728), shows the issuer, the \
+            scopes and the token hosts, registers a client if necessary, and adds an account type.
             """,
         examples: [
             "lodge sign-in graph", "lodge sign-in --device", "lodge sign-in https://api.example/mcp",

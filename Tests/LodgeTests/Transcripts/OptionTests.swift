@@ -195,7 +195,7 @@ import Testing
         serving.cancel()
         let served = await serving.value
         #expect(served.status == 0 && served.output == "http://127.0.0.1:\(port)\n", "\(served)")
-        #expect(served.errors.contains("7 invented people") && served.errors.hasSuffix("Stopped.\n"))
+        #expect(served.errors.contains("7 invented users") && served.errors.hasSuffix("Stopped.\n"))
         #expect(served.errors.contains("GET /.well-known/openid-configuration 200"))
         let wrong = await terminal.run("serve", "--fault", "nix")
         #expect(wrong.status == 2)

@@ -124,7 +124,7 @@ import Testing
         for bad in ["", "{", "[]", "{}", #"{"access_token": 1}"#, "<html>"] {
             let refused = await terminal.run("sign-in", "--with-token", input: bad)
             #expect(refused.status == 2, "\(bad)")
-            #expect(refused.errors.hasPrefix("lodge: standard input has no token answer"), "\(refused.errors)")
+            #expect(refused.errors.hasPrefix("lodge: standard input has no token: "), "\(refused.errors)")
         }
     }
 

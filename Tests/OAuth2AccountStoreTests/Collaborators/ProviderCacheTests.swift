@@ -111,7 +111,8 @@ struct ProviderCacheTests {
             let server = try? await cache.server(for: missing)
             #expect(server == nil)
         }
-        #expect(provider.requests.count == 6)
+        // Each of the four locations twice.
+        #expect(provider.requests.count == 8)
         #expect(try await cache.server(for: type).issuer == provider.issuer)
     }
 
