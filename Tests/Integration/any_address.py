@@ -66,7 +66,7 @@ def run(checks, world):
     settings = world.path("home", ".config", "lodge", "settings.json")
 
     unconfirmed = world.run("sign-in", server.url)
-    checks.ends("sign-in to an address without a terminal and --yes: usage", unconfirmed, 2, server.origin, "--yes")
+    checks.ends("sign-in to an address without a terminal and --yes: sign-in needed", unconfirmed, 4, server.origin, "--yes")
     checks.check("it registered, requested and saved no client, token or type", server.log == [] and not os.path.exists(settings),
                  server.log)
 

@@ -530,7 +530,7 @@ class GraphicTerminal:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 1200, 800))
         # Written first, because the program waits only 0.2 s for them. Keys are before and between them.
         tty.setraw(terminal)
-        os.write(self.master, b"a" + answers.replace(b"|", b"d"))
+        os.write(self.master, b"ada" + answers.replace(b"|", b" l"))
         self.process = subprocess.Popen(
             [world.program, *words], env=world.environment | {"TERM": "xterm-256color"}, stdin=terminal, stdout=terminal,
             stderr=terminal, start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))

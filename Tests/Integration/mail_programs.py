@@ -53,20 +53,20 @@ def run(checks, world):
 
 
 def tables(checks, world):
-    done = world.run("search", "a", "-o", "csv")
+    done = world.run("search", "--given-name", "a", "-o", "csv")
     rows = list(csv.DictReader(io.StringIO(done.out, newline=""), strict=True))
     names = [row["displayName"] for row in rows]
     guarded = ["'" + name if name[0] in "=+-@\t\r" else name for name in NAMES]
     checks.check("csv: a reader gets every name back, formulas with a quote before them",
                  names == guarded + ["Without Mail"] and all(None not in row for row in rows), names)
-    done = world.run("search", "a", "-o", "csv", "--csv-raw")
+    done = world.run("search", "--given-name", "a", "-o", "csv", "--csv-raw")
     rows = list(csv.DictReader(io.StringIO(done.out, newline=""), strict=True))
     checks.check("csv: with --csv-raw, a reader gets every name unchanged",
                  [row["displayName"] for row in rows] == NAMES + ["Without Mail"], rows)
-    done = world.run("search", "a", "-o", "tsv")
+    done = world.run("search", "--given-name", "a", "-o", "tsv")
     rows = [line.split("\t") for line in done.out.split("\n")[1:-1]]
     checks.check("tsv: a line each, as many cells in all", len({len(row) for row in rows}) == 1 and len(rows) == len(PEOPLE), rows)
-    done = world.run("search", "a")
+    done = world.run("search", "--given-name", "a")
     checks.check("the table in a pipe has no control character", not any(
         ord(letter) < 32 and letter not in "\t\n" or letter == "\u202e" for letter in done.out), repr(done.out))
 
@@ -75,7 +75,7 @@ def json_readers(checks, world):
     if not shutil.which("jq"):
         return print("skipped: jq, which this machine does not have", flush=True)
     for format_, program in (("json", ".[].displayName"), ("jsonl", ".displayName")):
-        done = world.run("search", "a", "-o", format_)
+        done = world.run("search", "--given-name", "a", "-o", format_)
         names = subprocess.run(["jq", program], input=done.out.encode(), capture_output=True, timeout=30)
         read = [json.loads(line) for line in names.stdout.decode().splitlines()]
         checks.check(f"{format_}: jq reads every name as it is", read == NAMES + ["Without Mail"], names)
@@ -94,7 +94,7 @@ def cards(checks, world):
     python = "/usr/bin/python3"
     if subprocess.run([python, "-c", "import vobject"], capture_output=True).returncode:
         return print("skipped: the reader of vCards, which this machine does not have", flush=True)
-    out = world.run("search", "a", "-o", "vcard").out
+    out = world.run("search", "--given-name", "a", "-o", "vcard").out
     done = subprocess.run([python, "-c", READ_CARDS], input=out.encode(), capture_output=True, timeout=30,
                           env={**world.environment, "PYTHONIOENCODING": "utf-8"})
     read = json.loads(done.stdout) if done.returncode == 0 else []

@@ -95,7 +95,7 @@ def events(checks, one, two):
     new = {account["id"] for account in one.run("accounts", "--output", "json").json} - known
     checks.check("there is one more account", len(new) == 1, new)
     new = "".join(new)
-    shell.keys("Down", "a")
+    shell.keys("Tab", "a")
     checks.check("browse has it", shell.wait(new), shell.screen)
     shell.keys("C-c")
     shell.wait("ended with")

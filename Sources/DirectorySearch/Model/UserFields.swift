@@ -4,8 +4,9 @@ extension User {
     /// The name of the user in a list: the display name, otherwise the given name and surname, the sign-in name, the mail address or the
     /// identifier. A user of SCIM has no other name than the sign-in name if the service requires none.
     package var listName: String {
+        if let displayName, !displayName.isBlank { return displayName }
         let parts = [givenName, surname].compactMap { $0 }.filter { !$0.isBlank }
-        return [displayName, parts.joined(separator: " "), userPrincipalName, mail, id].lazy.compactMap { $0 }
+        return [parts.joined(separator: " "), userPrincipalName, mail, id].lazy.compactMap { $0 }
             .first { !$0.isBlank } ?? ""
     }
 }
@@ -31,15 +32,17 @@ package enum UserFields {
 
     /// Returns the entries of a user: the properties with a label, then all others by their own name, then the identifier.
     package static func entries(of user: User) -> [Entry] {
+        // Once: a user of a service is JSON text, which each access parses.
+        let json = user.json
         var entries: [Entry] = []
         func add(_ label: String, _ values: [String]) {
             if !values.isEmpty { entries.append(Entry(label: label, values: values)) }
         }
         func add(_ label: String, _ value: String?) { if let value, !value.isEmpty { add(label, [value]) } }
         for (name, label) in labels {
-            if name == "businessPhones" { add(label, user.businessPhones) } else { add(label, user.json[name]?.string) }
+            if name == "businessPhones" { add(label, user.businessPhones) } else { add(label, json[name]?.string) }
         }
-        for member in user.json.members where !member.name.contains("@") && !labeled.contains(member.name) {
+        for member in json.members where !member.name.contains("@") && !labeled.contains(member.name) {
             if member.name == "manager", user.managers.count > 1 {
                 add("Managers", user.managers.map { $0.displayName ?? $0.id ?? "?" })
             } else if case .object(let object) = member.value, let name = object["displayName"]?.string {

@@ -154,7 +154,6 @@ actor CursesThread {
         while poll(&input, 1, Self.stopDelay) > 0 {
             let letters = commands.letters()
             if letters.contains(TerminalSignals.Letter.continued.rawValue) { break }
-            if letters.contains(TerminalSignals.Letter.hangUp.rawValue) { hangUp() }
         }
         TerminalSignals.allowStop(false)
         takeAgain()
@@ -195,7 +194,6 @@ actor CursesThread {
             guard poll(&input, 1, 10) > 0 else { continue }
             let letters = commands.letters()
             if letters.contains(TerminalSignals.Letter.continued.rawValue) { isContinued = true }
-            if letters.contains(TerminalSignals.Letter.hangUp.rawValue) { hangUp() }
         }
         return isContinued
     }
@@ -254,7 +252,6 @@ actor CursesThread {
 
     private func read(_ letters: Set<UInt8>) {
         func has(_ letter: TerminalSignals.Letter) -> Bool { letters.contains(letter.rawValue) }
-        if has(.hangUp) { hangUp() }
         if has(.stop) { stop() }
         // Somebody stopped the program from outside, and whoever had the terminal meanwhile may have changed it.
         if has(.continued) { takeAgain() }

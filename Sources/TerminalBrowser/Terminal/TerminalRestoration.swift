@@ -89,11 +89,10 @@ enum TerminalSignals {
         case continued = 0x63
         /// The program is to stop, as `kill -TSTP` says it.
         case stop = 0x74
-        /// The terminal is gone.
-        case hangUp = 0x68
     }
 
-    private static let signals = [SIGWINCH, SIGCONT, SIGTSTP, SIGHUP]
+    // Signals that end the program are not among them: the program cancels the session, and knows which signal it was.
+    private static let signals = [SIGWINCH, SIGCONT, SIGTSTP]
 
     /// Handles the signals from now on: each becomes a letter that is written to this pipe.
     static func begin(writingTo descriptor: Int32) {
@@ -125,8 +124,7 @@ private func writeLetter(_ number: Int32) {
         switch number {
         case SIGWINCH: .resized
         case SIGCONT: .continued
-        case SIGTSTP: .stop
-        default: .hangUp
+        default: .stop
         }
     var letter = meaning.rawValue
     _ = write(TerminalSignals.pipe.pointee, &letter, 1)
