@@ -115,7 +115,10 @@ private func readFilterText(_ bytes: [UInt8]) {
         let literal = Substring(filter.utf8.dropFirst("startswith(givenName,'".utf8.count).dropLast(2))
         require(!String(literal).replacingBytes("''", with: "").utf8.contains(0x27), "each quote is doubled")
     }
-    _ = FullText.words(text)
+    _ = SearchWords.words(text)
+    let search = SearchText(text)
+    _ = try? UserFilter.matching(search).odata()
+    _ = search.ranked([User(json: ["displayName": .string(text)]), User(json: ["givenName": .string(text)])])
     if let phrase = FullText.phrase(text, isPrefix: true, isFirst: true) {
         require(phrase.utf8.count { $0 == 0x22 } == 2, "a phrase has two quotes")
     }

@@ -79,7 +79,7 @@ private func readTokenResponse(_ bytes: [UInt8]) {
     _ = try? ClientRegistration.read(response)
     _ = try? PushedAuthorizationResponse.read(response)
     if let device = try? DeviceAuthorization.read(response) {
-        require(device.verificationURI.scheme == "https", "a code is entered at an https address")
+        require(device.verificationURI.scheme?.lowercased() == "https", "a code is entered at an https address")
     }
 }
 
