@@ -14,11 +14,15 @@ ALONE = ["unshare", "--net", "--uts"]
 
 
 def can_isolate():
-    """Whether this system lets a test make networks."""
+    """Whether this system lets a test make networks, start their loopback and enter them."""
     try:
-        return subprocess.run([*ALONE, "true"], capture_output=True, timeout=20, check=False).returncode == 0
+        probe = subprocess.run([*ALONE, sys.executable, os.path.abspath(__file__), "probe"], stdin=subprocess.DEVNULL,
+                               capture_output=True, timeout=20, check=False)
+        entered = subprocess.run(["nsenter", "--target", str(os.getpid()), "--net", "--uts", "true"], capture_output=True,
+                                 timeout=20, check=False)
     except OSError:
         return False
+    return probe.stdout == b"ready\n" and entered.returncode == 0
 
 
 class Machine:
