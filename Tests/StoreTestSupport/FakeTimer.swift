@@ -1,5 +1,7 @@
 import Foundation
+import OAuth2AccountStore
 import Platform
+import TestSupport
 import Synchronization
 
 /// A timer whose time only a test advances. Short waits, such as those between attempts to save, advance it themselves.
@@ -40,5 +42,16 @@ package final class FakeTimer: Sendable {
             return state.waiting.values.filter { $0.end <= state.now }.map(\.promise)
         }
         for promise in over { promise.finish(.success(())) }
+    }
+}
+
+extension Dependencies {
+    /// Replaces the time of waits for the provider, so that no wait ends because the machine is slow.
+    ///
+    /// The limit of waits for a lock, which storages measure themselves, is ten minutes, multiplied by ``TestTime/factor``.
+    package mutating func useTestTime(_ timer: FakeTimer = FakeTimer()) {
+        uptime = { timer.uptime }
+        self.timer = { try await timer.sleep($0) }
+        refreshTimeout = .seconds(TestTime.seconds(600))
     }
 }

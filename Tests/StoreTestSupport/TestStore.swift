@@ -63,8 +63,7 @@ package struct TestStore {
         let provider = try provider ?? FakeProvider(clock: clock)
         var dependencies = Dependencies(transport: transport ?? provider, environment: [:])
         dependencies.now = { provider.clock.now }
-        // The test's time alone passes, however long the machine takes.
-        dependencies.uptime = { 0 }
+        dependencies.useTestTime()
         self.store = try await AccountStore(
             settings: try Settings(types: types ?? [try Self.type()]), storage: storage,
             custody: try custody ?? Self.key(), dependencies: dependencies)

@@ -57,6 +57,7 @@ final class ClockedProvider: HTTPTransport {
     ) async throws -> AccountStore {
         var dependencies = Dependencies(
             transport: self, environment: ["KEY": JSONValue.object(try clientKey.privateJSON()).text()])
+        dependencies.useTestTime()
         dependencies.now = { self.state.withLock { Date(timeIntervalSince1970: $0.time + $0.error) } }
         dependencies.uptime = { self.state.withLock { $0.uptime } }
         var type: JSONObject = [

@@ -45,7 +45,7 @@ struct FailureTableTests {
         ) async throws -> AccountStore {
             var dependencies = Dependencies(transport: provider, environment: [:])
             dependencies.now = { clock.now }
-            dependencies.uptime = { 0 }
+            dependencies.useTestTime()
             return try await AccountStore(
                 settings: Settings(types: [type]), storage: storage, custody: try custody ?? TestStore.key(),
                 dependencies: dependencies, watchesOtherProcesses: false)

@@ -129,6 +129,7 @@ final class GrantProvider: HTTPTransport {
 
     func dependencies(_ environment: [String: String] = [:]) -> Dependencies {
         var dependencies = Dependencies(transport: self, environment: environment)
+        dependencies.useTestTime()
         dependencies.now = { self.now }
         dependencies.uptime = { self.uptime }
         dependencies.sleep = { duration in

@@ -71,6 +71,7 @@ struct ProcessEventTests {
         let storage = FailingStorage()
         let provider = try FakeProvider(clock: FakeClock())
         var dependencies = Dependencies(transport: provider, environment: [:])
+        dependencies.useTestTime()
         dependencies.now = { provider.clock.now }
         let waits = Log<Duration>()
         dependencies.sleep = { waits.append($0) }

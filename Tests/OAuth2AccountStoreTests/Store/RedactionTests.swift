@@ -43,6 +43,7 @@ struct RedactionTests {
         type.authorizationParameters = ["x": "PARAMETER_s3cr3t"]
         let provider = try FakeProvider(clock: FakeClock())
         var dependencies = Dependencies(transport: provider, environment: ["SECRET": "ENV_s3cr3t"])
+        dependencies.useTestTime()
         dependencies.now = { provider.clock.now }
         let settings = try Settings(types: [type])
         let custody = try TestStore.key()
