@@ -15,7 +15,8 @@ struct AccountRegistrar: StoreCollaborator {
     /// - Parameters:
     ///   - consented: the scope of the user's consent; `nil`: the requested one.
     ///   - serviceGrant: how to get tokens again without a user.
-    ///   - redirectIssuer: the issuer that the redirect named, for a type without an issuer in the settings. It is saved, and never checked.
+    ///   - redirectIssuer: the issuer that the redirect named, for a type without an issuer in the settings. It is saved and never
+    ///     checked.
     func save(
         _ response: TokenResponse, received: Date, requested: Scope, consented: Scope? = nil, _ found: Identity,
         _ connection: ProviderClient, senderKey: SigningKey? = nil, serviceGrant: AccountRecord.ServiceGrant? = nil,

@@ -114,8 +114,8 @@ extension AccountStore {
         }
     }
 
-    /// Removes an account from this store, without telling the provider: see ``signOut(_:revoking:endingBrowserSession:)``. Removing what is not there
-    /// does nothing.
+    /// Removes an account from this store without telling the provider: see ``signOut(_:revoking:endingBrowserSession:)``. Does
+    /// nothing if there is no such account.
     ///
     /// - Throws: ``AccountStoreError``
     public func remove(_ id: Account.ID) async throws { try await remover.remove(id) }

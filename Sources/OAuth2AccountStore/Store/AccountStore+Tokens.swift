@@ -57,7 +57,8 @@ extension AccountStore {
 
     /// Returns an access token that replaces the saved one, with one refresh, whether that has expired or not.
     ///
-    /// Simultaneous calls share the refresh, those of other processes too. The store sends no request while it waits for a failing provider.
+    /// Simultaneous calls share the refresh, also calls of other processes. The store sends no request while it waits for a failing
+    /// provider.
     ///
     /// - Throws: ``AccountStoreError``, as ``accessToken(for:minimumValidity:scopes:resource:claims:policy:rejected:)``.
     package func refreshedToken(

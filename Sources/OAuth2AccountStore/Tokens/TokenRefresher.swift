@@ -11,7 +11,7 @@ struct TokenRefresher: StoreCollaborator {
     let revoker: TokenRevoker
     var journal: RefreshJournal { RefreshJournal(storage: storage, seal: seal) }
     private var failures: ProviderFailures { ProviderFailures(context) }
-    private var rescue: TokenRescue { TokenRescue(context: context, history: history) }
+    var rescue: TokenRescue { TokenRescue(context: context, history: history) }
 
     private enum CacheLookup {
         case hit(TokenSet)
@@ -281,7 +281,8 @@ struct TokenRefresher: StoreCollaborator {
         let change: RecordUpdate = { [history, dependencies] in
             try update.apply(to: &$0, history, now: dependencies.now())
         }
-        history.setPendingUpdate(change, id)
+        // Once another save is possible, a sign-in can have replaced the tokens.
+        history.setPendingUpdate(rescue.change(update), id)
         let start = dependencies.uptime()
         var waited = Duration.zero
         var backoff = Backoff(.milliseconds(50) ... .seconds(2))

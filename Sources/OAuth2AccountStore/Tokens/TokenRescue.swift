@@ -103,7 +103,8 @@ struct TokenRescue: StoreCollaborator {
     /// Removes the rescue file of an account.
     func remove(_ id: Account.ID) async { await folder?.remove(id.rawValue) }
 
-    private func change(_ update: TokenUpdate) -> RecordUpdate {
+    /// Returns the change that saves the tokens later, unless the record has newer ones.
+    func change(_ update: TokenUpdate) -> RecordUpdate {
         { [history, dependencies] record in
             guard update.isNewer(than: record) else { throw RecordConflict() }
             try update.apply(to: &record, history, now: dependencies.now())

@@ -128,6 +128,25 @@ struct TokenRefresherTests {
         #expect(test.provider.refreshes == 1)
     }
 
+    @Test func `unsaved tokens do not replace those of a later sign-in with the same refresh token`() async throws {
+        let storage = FailingStorage()
+        let test = try Collaborators(storage: storage)
+        let id = try await test.addAccount()
+        test.clock.advance(3600)
+        test.provider.next { _ in .json(["access_token": "old", "token_type": "Bearer", "expires_in": 3600]) }
+        storage.change {
+            $0.kind = .readOnly
+            $0.replacements = 1
+        }
+        #expect(try await failure { try await refresh(test, id) }?.kind == .storage(.readOnly))
+        let new = try test.tokens(
+            ["access_token": "new", "token_type": "Bearer", "refresh_token": "RT-1", "expires_in": 3600])
+        _ = try await test.anotherProcess().update(id, .profile) { $0.tokens = new }
+        try await test.refresher.rescue.savePendingUpdate(id)
+        #expect(try await test.saved(id)?.tokens == new)
+        #expect(!test.history.hasPendingUpdates)
+    }
+
     @Test(arguments: [StorageError.Kind.busy, .full, .other])
     func `a save that fails because of another process or the disk is repeated`(kind: StorageError.Kind) async throws {
         let storage = FailingStorage()
