@@ -27,9 +27,11 @@ import Synchronization
             .accountDidChangeAccessToken, .accountDidLoseAccessToken, .accountDidFailToGetAccessToken,
         ]
 
+        /// Observes a store from now on, and no other. NotificationCenter compares only the addresses of objects: another store can
+        /// get the address of one that was released.
         func observe(_ store: AccountStore) {
-            for name in Self.names {
-                let observer = Observer(name, store) { [weak self] notification in
+            let new = Self.names.map { name in
+                Observer(name, store) { [weak self] notification in
                     let keys = (notification.userInfo ?? [:]).keys.compactMap { $0 as? String }.sorted()
                     let account =
                         notification.userInfo?[AccountStore.newAccountKey]
@@ -41,8 +43,8 @@ import Synchronization
                     if account == nil { text += " (\(keys.joined(separator: ", ")))" }
                     self?.waiting.withLock { $0.append(text) }
                 }
-                observers.withLock { $0.append(observer) }
             }
+            observers.withLock { $0 = new }
         }
 
         /// The new notifications, however many are expected: a call posts its notification before it returns.
