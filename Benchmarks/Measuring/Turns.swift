@@ -35,7 +35,7 @@ func inTurns<Sample: Sendable>(
 enum Seconds {
     /// Time that passes, whatever the process does.
     static var elapsed: Double { read(CLOCK_MONOTONIC) }
-    /// Time that this thread was on a processor: what other programs do meanwhile does not count.
+    /// Time that this thread was on a processor: the time of other programs does not count.
     static var ofThisThread: Double { read(CLOCK_THREAD_CPUTIME_ID) }
 
     private static func read(_ clock: clockid_t) -> Double {

@@ -63,7 +63,7 @@ enum OfflineBenchmark {
             try TokenResponse.read(TokenAnswer.response(accessToken: TokenAnswer.standardToken)), toType: "graph")
     }
 
-    /// Every beginning of the names of many people, as somebody types them.
+    /// Searches for every prefix of the names of many users.
     private static func typing(
         _ offline: OfflineDirectory, _ people: Int, _ show: @MainActor (Figure) -> Void
     ) async throws {
@@ -111,7 +111,7 @@ enum OfflineBenchmark {
         show(figure("processor", .none) { $0.processor })
     }
 
-    /// Processor time of this process, in seconds: what other programs do meanwhile does not count.
+    /// Processor time of this process, in seconds: the time of other programs does not count.
     private static var processor: Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

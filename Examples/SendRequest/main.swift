@@ -1,4 +1,4 @@
-// Signs in, asks the service for the person, uploads a form with a file, and saves a long answer as a file.
+// Signs in, requests the user from the service, uploads a form with a file, and saves a long response to a file.
 //
 //     swift run SendRequest [SETTINGS]
 
@@ -17,7 +17,7 @@ let store = try await AccountStore(settings: settings, application: "com.example
 let account = try await store.signIn(to: settings.defaultType, by: .browser)
 let api = (settings[settings.defaultType]?.graphAPI ?? URL(filePath: "/")).appending(path: "v1.0")
 
-// The token is put on, renewed when it must be, and never sent to another host.
+// The store adds the token and refreshes it if necessary. It sends it to no other host.
 let answer = try await account.send(
     HTTPRequest(.get, api.appending(path: "me"), query: [("$select", "displayName,mail")]), in: store)
 let me = try answer.decoded(as: Person.self)
@@ -30,7 +30,7 @@ form.append(file: URL(filePath: path), named: "file", contentType: "application/
 let upload = try await account.send(try HTTPRequest(.post, api.appending(path: "files"), multipart: form), in: store)
 print("upload:", upload.status, upload.body.isEmpty ? "empty" : "with an explanation")
 
-// Of any size: straight to a file, which has its name only when it is whole.
+// Saves a response of any size directly to a file, which gets its name when it is complete.
 let file = FileManager.default.temporaryDirectory.appending(path: "people-\(UUID().uuidString).json")
 let people = HTTPRequest(.get, api.appending(path: "users"), query: [("$top", "999")])
 let saved = try await account.transport(in: store).download(people, to: file) { progress in

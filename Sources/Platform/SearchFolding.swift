@@ -15,7 +15,8 @@ extension String {
 
 /// The plain letters of letters with accents.
 private enum SearchFolding {
-    /// Returns whether this is a combining mark of Latin, Greek or Cyrillic. Marks of other scripts, such as the vowels of Devanagari, distinguish names.
+    /// Returns whether this is a combining mark of Latin, Greek or Cyrillic. Marks of other scripts, such as the vowels of
+    /// Devanagari, distinguish names.
     static func isAccent(_ scalar: Unicode.Scalar) -> Bool { (0x300...0x36F).contains(scalar.value) }
 
     static func plain(_ scalar: Unicode.Scalar) -> Unicode.Scalar {

@@ -131,7 +131,7 @@ package struct SettingsKey: Sendable, Equatable {
             "allowsPasswordGrant", "Boolean", default: "false", "true",
             "whether the deprecated password grant may be used"),
         SettingsKey(
-            "directory", "graph, scim or google", default: "graph", #""scim""#, "the protocol of the people directory"),
+            "directory", "graph, scim or google", default: "graph", #""scim""#, "the protocol of the directory"),
         SettingsKey(
             "graphAPI", "URL", #""https://graph.microsoft.com/""#, "the URL of Microsoft Graph without the version"),
         SettingsKey("api-version", "string", default: "v1.0", #""beta""#, "the version of Microsoft Graph"),

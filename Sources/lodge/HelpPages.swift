@@ -8,7 +8,7 @@ extension ProgramReference {
         pages: [
             HelpPage(name: "options", summary: "The options that every command takes.") { $0.options },
             HelpPage(name: "environment", summary: "The environment variables.") { $0.environment },
-            HelpPage(name: "formats", summary: "How an answer is written with --output.") { $0.formats },
+            HelpPage(name: "formats", summary: "The output formats.") { $0.formats },
             HelpPage(
                 name: "settings", summary: "The settings file and its keys.", entries: settingsEntries
             ) { $0.settings },

@@ -46,7 +46,7 @@ let sample = CommandSyntax(
             CommandSpec(
                 "show", "Show one person.", examples: ["lodge show ada@contoso.com"],
                 arguments: [ArgumentSpec("USER", "id, UPN or mail of the person")]),
-            CommandSpec("me", "Show the person who is signed in.", examples: ["lodge me"]),
+            CommandSpec("me", "Show the user who is signed in.", examples: ["lodge me"]),
             CommandSpec(
                 "sign-out", aliases: ["logout"], "Revoke and remove an account.",
                 arguments: [

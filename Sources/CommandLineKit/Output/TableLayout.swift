@@ -33,8 +33,8 @@ package struct TableLayout: Sendable, Equatable {
 
     /// Creates a layout in `available` columns of the terminal.
     ///
-    /// If the columns do not fit, sentences become narrower first, then cells that may be cut, then all others. The widest columns of a kind
-    /// get one width. Columns that still do not fit are omitted, from the right.
+    /// If the columns do not fit, sentences become narrower first, then cells that may be cut, then all others. The widest columns
+    /// of a kind get one width. Columns that still do not fit are omitted, from the right.
     ///
     /// - Parameter natural: The width of each column's widest cell.
     package init(natural: [Int], _ overflows: [TableColumn.Overflow], available: Int) {

@@ -1,8 +1,8 @@
 /// Writes a table row by row.
 ///
-/// On a terminal the columns are aligned, and a row has several lines if a cell must be complete; the rows of the first part, up to ``flush()`` or a few hundred, decide how wide
-/// they are. In a pipe the cells are separated by tabs, uncut, and each row is written as it comes. In both the headings
-/// come first; a table without rows shows them only in a pipe, where a script skips the first line.
+/// On a terminal the columns are aligned, and a row has several lines if a cell must be complete. The first rows, up to ``flush()``
+/// or a few hundred, decide the widths. In a pipe, tabs separate the uncut cells, and each row is written as it comes. The headings
+/// come first in both; a table without rows shows them only in a pipe, where a script skips the first line.
 ///
 /// Text of cells is made visible here.
 @MainActor package final class TableWriter: RecordWriter {

@@ -95,7 +95,8 @@ public actor DirectorySync {
     ///
     /// - Parameter report: Receives the progress after each step.
     /// - Throws: ``DirectoryError``, of the kind `notSupported` if the service has no list of changes; ``OfflineIndexError``,
-    ///   `StorageError`; the errors of the transport and the authorization; `CancellationError`. The saved pages remain, and the next sync continues after them.
+    ///   `StorageError`; the errors of the transport and the authorization; `CancellationError`. The saved pages remain, and the next
+    ///   sync continues after them.
     @discardableResult
     public func run(_ report: @Sendable (Progress) async -> Void = { _ in }) async throws -> Progress {
         while true {

@@ -166,7 +166,8 @@ extension UserProperty {
     /// All documented names, in alphabetical order.
     package static var names: [String] { spellings.values.sorted() }
 
-    /// Returns the documented spelling of a name, which ignores case; the name of an extension, which contains `_`, unchanged; otherwise `nil`.
+    /// Returns the documented spelling of a name, ignoring its case; the unchanged name of an extension, which contains `_`; otherwise
+    /// `nil`.
     package static func spelling(of name: String) -> String? {
         spellings[name.lowercased()] ?? (name.contains("_") ? name : nil)
     }

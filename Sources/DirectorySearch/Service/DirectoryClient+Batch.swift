@@ -103,7 +103,7 @@ extension DirectoryClient {
                 // A request that the service delays for long does not delay the others.
                 guard delay <= retry.maximumDelay else { continue }
                 delayed.append(index)
-                guard delay > longest?.delay ?? .zero || longest == nil else { continue }
+                guard longest.map({ delay > $0.delay }) ?? true else { continue }
                 longest = HTTPRetryWait(
                     for: name, retries, of: retry, delay: delay, isRequested: requested != nil, status: response.status)
             }

@@ -5,8 +5,8 @@ public struct ServerTrust: Sendable, Hashable {
     /// The path of a PEM file of certificate authorities that are trusted in addition to the system's, in place of the transport's own
     /// file. It is read once for a transport; where it cannot be read or is not PEM, requests end with `invalidRequest`.
     public var caFile: String?
-    /// The public keys that the server may have: one of them, besides a certificate that is trusted. Empty for any key. A redirect to a server
-    /// that has none of them fails as well.
+    /// The public keys, one of which the server must have in addition to a trusted certificate; empty: any key. A redirect to a server
+    /// with none of them fails, too.
     public var pinnedKeys: Set<PublicKeyPin>
 
     /// Trust beyond the system's.

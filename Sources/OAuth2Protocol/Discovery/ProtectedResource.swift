@@ -25,8 +25,8 @@ public struct ProtectedResource: Sendable, Equatable {
         return try EndpointURL.check(text, name: "the resource", allowsLoopbackHTTP: allowsLoopbackHTTP)
     }
 
-    /// Returns the URLs where the metadata of a resource can be, in order: with its path inserted (section 3.1), and at the root of its origin,
-    /// where servers with one resource have it.
+    /// Returns the URLs where the metadata of a resource can be, in order: with its path inserted (section 3.1), and at the root of
+    /// its origin, where servers with one resource have it.
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` if the resource is not an https URL.
     package static func urls(for resource: String, allowsLoopbackHTTP: Bool) throws(OAuth2Error) -> [URL] {

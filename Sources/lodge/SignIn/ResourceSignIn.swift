@@ -289,11 +289,8 @@ import StrictJSON
 
     private func typedLine() async throws -> String {
         let line = try await context.world.readLine(Self.maximumLine) ?? ""
-        let text = line.drop { " \t".contains($0) }
-        return String(
-            text.prefix(
-                (text.lastIndex { !" \t\r".contains($0) }).map { text.distance(from: text.startIndex, to: $0) + 1 } ?? 0
-            ))
+        let isSpace: (Character) -> Bool = { " \t\r".contains($0) }
+        return String(line.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
     }
 }
 

@@ -10,7 +10,7 @@ import StrictJSON
         static let type = Argument.optional(
             "TYPE", "account type to sign in to, or https URL of an API", completion: .type)
         static let yes = Option.flag(
-            "yes", "with an address: add its account type without confirmation")
+            "yes", "with a URL: add its account type without confirmation")
         static let device = Option.flag("device", "show a code to enter on another device")
         static let noBrowser = Option.flag("no-browser", "print the address and wait")
         static let qr = Option.flag("qr", "draw the address as a QR code too")
@@ -67,7 +67,7 @@ import StrictJSON
         let addedScope = try invocation.scope(Input.addScope)
         var named = invocation[Input.type]
         if let address = named, ResourceSignIn.isAddress(address) {
-            try checkFlow(forResource: address)
+            try checkResourceFlow()
             named = try await ResourceSignIn(context: context, scope: options.scope, confirms: !invocation[Input.yes])
                 .accountType(for: address)
         } else if let named {
@@ -91,9 +91,9 @@ import StrictJSON
     }
 
     /// Checks before the first request that the flow of the command line can sign in to a resource.
-    private func checkFlow(forResource address: String) throws {
+    private func checkResourceFlow() throws {
         let flow = try SignInFlow.named(by: invocation)
-        if console.options.disablesInput, flow?.needsPerson ?? true {
+        if console.options.disablesInput, flow?.needsUser ?? true {
             throw Self.inputNeeded(hint: "lodge help sign-in")
         }
         switch flow {
@@ -163,7 +163,7 @@ import StrictJSON
     private func signIn(
         to type: String, _ flow: SignInFlow, _ options: SignInOptions, _ store: AccountStore
     ) async throws -> Account {
-        if console.options.disablesInput, flow.needsPerson, options.prompt != [.none] {
+        if console.options.disablesInput, flow.needsUser, options.prompt != [.none] {
             throw Self.inputNeeded(
                 hint: "\(run: "sign-in") \(type), or --client-credentials or --with-token for programs")
         }

@@ -23,7 +23,7 @@ enum SignInFlow: Equatable {
     ]
 
     /// Whether the user must act while the command runs.
-    var needsPerson: Bool {
+    var needsUser: Bool {
         switch self {
         case .browser, .device, .paste: true
         case .clientCredentials, .token, .password: false

@@ -37,8 +37,8 @@ import OAuth2AccountStore
     struct Request {
         var attributes: [String: String] = [:]
 
-        /// Creates a request from the lines before the first empty line. A request with another control character has no attributes: programs
-        /// disagree about where such a line ends.
+        /// Creates a request from the lines before the first empty line. A request with another control character has no attributes:
+        /// programs disagree about where such a line ends.
         init(_ bytes: [UInt8]) {
             guard bytes.allSatisfy({ $0 == 0x0A || $0 >= 0x20 && $0 != 0x7F }) else { return }
             for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {

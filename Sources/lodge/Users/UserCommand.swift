@@ -83,7 +83,7 @@ extension CommandContext {
     }
 
     nonisolated static let meCommand = Command(
-        "me", "Show the person who is signed in.", examples: ["lodge me"], formats: OutputFormat.ofUsers,
+        "me", "Show the user who is signed in.", examples: ["lodge me"], formats: OutputFormat.ofUsers,
         json: .object([:], note: "Members are the properties of Graph")
     ) { try await UserCommand(context: $0).me() }
 

@@ -1,0 +1,55 @@
+import HTTPExchange
+import OAuth2AccountStore
+
+extension HTTPRequest {
+    /// Limits a request to the time of `--timeout`. A request whose response is needed gets at least its own limits.
+    mutating func limitTime(to limit: Duration) {
+        if !needsResponse || limit > timeout { timeout = limit }
+        if let idle = idleTimeout { idleTimeout = max(idle, limit) }
+        connectTimeout = min(limit, connectTimeout)
+    }
+}
+
+/// A transport that limits the requests of a sign-in to the time limit of the command line. That limit is for the user, who can act
+/// until its end: so each request has the whole time, and the requests that exchange a code or register a client have their own.
+struct SignInTransport: HTTPTransport {
+    let inner: any HTTPTransport
+    let limit: Duration
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse { try await inner.send(limited(request)) }
+
+    func stream(_ request: HTTPRequest, progress: HTTPProgress.Handler?) async throws -> HTTPStreamedResponse {
+        try await inner.stream(limited(request), progress: progress)
+    }
+
+    private func limited(_ request: HTTPRequest) -> HTTPRequest {
+        guard request.method == .get else { return request }
+        var request = request
+        request.limitTime(to: limit)
+        return request
+    }
+}
+
+/// A transport that limits requests to the deadline of the command.
+struct DeadlineTransport: HTTPTransport {
+    let inner: any HTTPTransport
+    let deadline: ContinuousClock.Instant
+
+    /// The error of a delay or a request that would end after the deadline.
+    static let tooLate = HTTPTransportError(.timedOut, host: "", reason: "the time of --timeout is over")
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse { try await inner.send(limited(request)) }
+
+    /// Streams through, so that memory does not grow.
+    func stream(_ request: HTTPRequest, progress: HTTPProgress.Handler?) async throws -> HTTPStreamedResponse {
+        try await inner.stream(limited(request), progress: progress)
+    }
+
+    private func limited(_ request: HTTPRequest) throws -> HTTPRequest {
+        var request = request
+        let left = deadline - ContinuousClock.now
+        guard left > .zero else { throw Self.tooLate }
+        request.limitTime(to: left)
+        return request
+    }
+}
