@@ -69,7 +69,7 @@ enum RequestsBenchmark {
 
     /// Sends so many requests over a new transport, and gives the seconds that it took.
     private static func send(_ count: Int, to address: String) async throws -> Double {
-        guard let url = URL(string: address) else { throw BenchmarkError("\(address) is no address") }
+        guard let url = URL(string: address) else { throw BenchmarkError("\(address) is not a URL") }
         let transport = CurlTransport()
         let authorization = String(token.dropFirst("Authorization: ".count))
         let begin = Seconds.elapsed

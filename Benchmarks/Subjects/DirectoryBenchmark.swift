@@ -1,6 +1,6 @@
 import StrictJSON
 
-/// Everybody of a large directory, as lines of JSON.
+/// All members of a large directory, as lines of JSON.
 @MainActor
 enum DirectoryBenchmark {
     private static let rounds = 9

@@ -9,7 +9,7 @@ import StrictJSON
     import Foundation
 #endif
 
-/// Signatures beside `openssl speed`, and token answers beside Foundation's decoder. All on one core, in processor time.
+/// Signatures beside `openssl speed`, and token responses beside Foundation's decoder. All on one core, in processor time.
 @MainActor
 enum JOSEBenchmark {
     private static let rounds = 3
@@ -90,7 +90,7 @@ enum JOSEBenchmark {
             })
         show(
             Figure(
-                name: "token answers read", unit: "a second", digits: 0, ours: Samples(rates.ours),
+                name: "token responses read", unit: "a second", digits: 0, ours: Samples(rates.ours),
                 peerName: "JSONDecoder", peer: Samples(rates.peer), goal: .oursAtLeast(100_000)))
     }
 }

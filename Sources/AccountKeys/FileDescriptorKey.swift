@@ -38,14 +38,14 @@ public actor FileDescriptorKey: KeyCustody {
         if let cachedKey { return cachedKey }
         guard let descriptor else {
             throw error(
-                "no descriptor is named", "\(KeyRemedy.nameDescriptor), and hand the key over with 3< FILE")
+                "no descriptor is named", "\(KeyRemedy.nameDescriptor), and pass the key with 3< FILE")
         }
         var bytes = try contents(descriptor)
         defer { for index in bytes.indices { bytes[index] = 0 } }
         guard let key = Self.key(in: bytes) else {
             throw error(
-                bytes.isEmpty ? "it is empty, or was read already" : "it has \(bytes.count) bytes that are no key",
-                "hand over the 32 bytes of the key, or their base64")
+                bytes.isEmpty ? "it is empty, or was read already" : "it has \(bytes.count) bytes that are not a key",
+                "pass the 32 bytes of the key, or their base64")
         }
         cachedKey = key
         return key
@@ -53,14 +53,14 @@ public actor FileDescriptorKey: KeyCustody {
 
     /// Returns the key in the descriptor, which a new store uses.
     public func create() throws -> SealingKey {
-        guard let key = try key() else { throw error("there is no key", "hand over the 32 bytes of the key") }
+        guard let key = try key() else { throw error("there is no key", "pass the 32 bytes of the key") }
         return key
     }
 
     /// Checks that the descriptor has this key: nothing can be saved in a descriptor.
     public func save(_ key: SealingKey) async throws {
         guard try !equalInConstantTime(create().bytes, key.bytes) else { return }
-        throw error("it is not the key of this store", "hand over a copy of the store's key, and try again")
+        throw error("it is not the key of this store", "pass a copy of the store's key")
     }
 
     /// Returns the key in these bytes, or `nil` if they are not a key.
@@ -84,14 +84,14 @@ public actor FileDescriptorKey: KeyCustody {
     private func contents(_ descriptor: Int32) throws -> [UInt8] {
         let flags = fcntl(descriptor, F_GETFD)
         guard flags >= 0 else {
-            throw error("it is not open", "hand the key over when the program is started: \(descriptor)< FILE")
+            throw error("it is not open", "pass the key when the program starts: \(descriptor)< FILE")
         }
         // The number may belong to a descriptor that this process opened itself, such as a queue of the kernel.
         var status = stat()
         guard fstat(descriptor, &status) == 0, [S_IFREG, S_IFIFO, S_IFSOCK, S_IFCHR].contains(status.st_mode & S_IFMT)
         else {
             throw error(
-                "it is neither a file nor a pipe", "hand the key over when the program is started: \(descriptor)< FILE")
+                "it is neither a file nor a pipe", "pass the key when the program starts: \(descriptor)< FILE")
         }
         _ = fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC)
         var bytes: [UInt8] = []
@@ -106,7 +106,7 @@ public actor FileDescriptorKey: KeyCustody {
                 throw self.error("it cannot be read: \(error.explanation)", "open it for reading")
             }
             guard let count else {
-                throw self.error("nothing came, and it is still open", "close the descriptor after the key was written")
+                throw self.error("it is open, but contains no key", "close the descriptor after you write the key")
             }
             if count == 0 { break }
             bytes += chunk[..<count]

@@ -38,7 +38,7 @@ extension KeyCustody {
 
     /// Throws an error: a custody of the program's own saves no key unless it implements this function.
     public func save(_ key: SealingKey) async throws {
-        throw error("a key cannot be put there", "move the key to a place that takes one")
+        throw error("it cannot store a key", "move the key to another location")
     }
 
     /// Does nothing: the program itself removes the key of a custody of its own.

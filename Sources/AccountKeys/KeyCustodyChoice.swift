@@ -32,13 +32,13 @@ public enum KeyCustodyChoice: Sendable, Hashable {
                 location: Self.subject,
                 reason: "expected fd: and the number of a descriptor that can be read, found "
                     + text.prefix(40).debugDescription,
-                hint: "write fd:3, and hand the key over with 3< FILE")
+                hint: "write fd:3, and pass the key with 3< FILE")
         }
         self = .descriptor(number)
     }
 
     /// The location in errors about a word.
-    private static let subject = "the custody of the key"
+    private static let subject = "the location of the key"
 
     private static let otherNames: [(name: String, word: String)] = {
         let keyring = Keychain.makeKey == nil ? "secret-service" : "keychain"
@@ -77,7 +77,7 @@ public enum KeyCustodyChoice: Sendable, Hashable {
         case .secretService: "the Secret Service (secret-service)"
         case .keychain: "the Keychain"
         case .passphrase: "a sealed copy that a passphrase opens"
-        case .descriptor: "the hands of whoever starts the program (fd)"
+        case .descriptor: "a descriptor of the program that starts it (fd)"
         }
     }
 }

@@ -67,7 +67,7 @@ public actor KeyFile: KeyCustody {
     /// Creates the file with this key in one step.
     public func save(_ key: SealingKey) async throws {
         guard let existing = try write(key) else { return }
-        try check(existing, is: key, otherwise: "see what it belongs to, move the file away, and try again")
+        try check(existing, is: key, otherwise: "check which store it belongs to, move the file away, and try again")
     }
 
     /// Writes this key. Returns the key that is already there instead, or `nil` if this one was written.

@@ -88,7 +88,7 @@ public struct KeyLocations: Sendable {
         KeyCustodyError(
             location: storage.location,
             reason: "the mark by which the keyring knows this store's key is missing or damaged",
-            hint: "restore the store from a copy; nothing was changed")
+            hint: "restore the store from a copy; the store is unchanged")
     }
 }
 
@@ -120,8 +120,8 @@ package struct KeyLocationRecord: Equatable {
         let choices = words.compactMap { try? KeyCustodyChoice($0) }
         guard let current = choices.first, choices.count == words.count, bytes.count <= maximumByteCount else {
             throw KeyCustodyError(
-                location: storage.location, reason: "it says where its key is in words that this version does not know",
-                hint: "use the version that wrote it, or a later one; nothing was changed")
+                location: storage.location, reason: "this version does not know the recorded location of its key",
+                hint: "use the version that wrote it, or a later one; the store is unchanged")
         }
         return KeyLocationRecord(current: current, leftovers: Array(choices.dropFirst()))
     }

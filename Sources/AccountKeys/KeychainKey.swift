@@ -49,7 +49,7 @@ import Platform
             if status == errSecItemNotFound { return nil }
             guard status == errSecSuccess else { throw error(status) }
             guard let data = found as? Data, data.count == SealingKey.byteCount else {
-                throw error("what the Keychain has is no key", "restore the Keychain from a copy")
+                throw error("the value in the Keychain is not a key", "restore the Keychain from a copy")
             }
             return try SealingKey(Array(data))
         }
@@ -63,7 +63,7 @@ import Platform
         /// Saves this key.
         public func save(_ key: SealingKey) async throws {
             guard let existing = try add(key) else { return }
-            try check(existing, is: key, otherwise: "see what it is in Keychain Access")
+            try check(existing, is: key, otherwise: "check the entry in Keychain Access")
         }
 
         /// Adds this key. Returns the key that is already there instead, or `nil` if this one was added.
@@ -92,9 +92,9 @@ import Platform
                 case errSecInteractionNotAllowed: "unlock the Keychain (security unlock-keychain), and try again"
                 case errSecUserCanceled: "try again, and allow it when the system asks"
                 case errSecAuthFailed: "allow this program in Keychain Access, and try again"
-                default: "see whether Keychain Access works, and try again"
+                default: "check that Keychain Access works, and try again"
                 }
-            return error(text, "\(hint); nothing was changed")
+            return error(text, "\(hint); the key is unchanged")
         }
     }
 #endif

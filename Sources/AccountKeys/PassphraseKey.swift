@@ -78,7 +78,7 @@ public actor PassphraseKey: KeyCustody {
                 "there is no passphrase",
                 "\(KeyRemedy.namePassphraseFile), or start the program in a terminal")
         }
-        guard !given.value.isEmpty else { throw error("the passphrase is empty", "give one of several words") }
+        guard !given.value.isEmpty else { throw error("the passphrase is empty", "enter one of several words") }
         passphrase = given
         return given
     }

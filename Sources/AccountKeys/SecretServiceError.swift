@@ -20,20 +20,20 @@ package enum SecretServiceError {
     static var locked: KeyCustodyError {
         error(
             "the keyring is locked",
-            "unlock it in the desktop's password program, or sign in to the desktop; nothing was changed")
+            "unlock it in the desktop's password program, or sign in to the desktop; the store is unchanged")
     }
     static var dismissed: KeyCustodyError {
-        error("the keyring is locked, and was not unlocked when asked", "try again, and unlock it; nothing was changed")
+        error("the keyring is locked", "try again and unlock it when the desktop prompts you; the store is unchanged")
     }
     static var noKeyring: KeyCustodyError {
-        error("there is no default keyring", "make one in the desktop's password program, and try again")
+        error("there is no default keyring", "create one in the desktop's password program, and try again")
     }
     static var notSaved: KeyCustodyError {
-        error("the keyring did not take the key", "see whether the desktop's password program can save, and try again")
+        error("the keyring rejected the key", "check that the desktop's password program can save, and try again")
     }
     static var damaged: KeyCustodyError {
         error(
-            "what the keyring has is no key",
+            "the value in the keyring is not a key",
             "restore the keyring from a copy; without the key the accounts cannot be read")
     }
     static var ambiguous: KeyCustodyError {
@@ -43,8 +43,8 @@ package enum SecretServiceError {
     }
     static func late(_ limit: Duration) -> KeyCustodyError {
         error(
-            "the service did not answer within \(limit)",
-            "see whether the desktop asks for something, or start its keyring again; nothing was changed")
+            "the service did not respond within \(limit)",
+            "check whether the desktop shows a prompt, or restart its keyring; the store is unchanged")
     }
 
     /// Returns the error for an error of GLib.
@@ -61,12 +61,12 @@ package enum SecretServiceError {
         case ("g-dbus-error-quark", 9), ("g-dbus-error-quark", 10), ("g-io-error-quark", 14):
             error("the keyring denied access: \(text)", "allow it in the desktop's password program, and try again")
         case ("g-dbus-error-quark", 4), ("g-io-error-quark", 18), ("g-io-error-quark", 24):
-            error("the keyring went away: \(text)", "start it again, and try again; nothing was changed")
+            error("the keyring stopped: \(text)", "restart it, and try again; the store is unchanged")
         case ("g-io-error-quark", 1), ("g-io-error-quark", 39), ("g-io-error-quark", 44):
             error(
                 "the session bus cannot be reached: \(text)",
                 "run it inside a desktop session; to do without one, run this once where the keyring is: \(elsewhere)")
-        default: error(text, "see whether the desktop's password program works, and try again; nothing was changed")
+        default: error(text, "check that the desktop's password program works, and try again; the store is unchanged")
         }
     }
 }

@@ -62,7 +62,7 @@ public struct SecretServiceKey: KeyCustody {
         if let existing = try await self.key() {
             return try check(
                 existing, is: key,
-                otherwise: "see what it is in the desktop's password program, and remove it there")
+                otherwise: "check the entry in the desktop's password program, and remove it there")
         }
         try await limited { try await keyring.save(key, $0, identity, label: label) }
     }

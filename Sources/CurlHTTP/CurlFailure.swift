@@ -12,18 +12,18 @@ extension CurlTransfer {
         if isTooLarge || head.isTooLarge {
             let reason =
                 isTooLarge
-                ? "The answer has more than the \(submission.plan.maximumResponseSize) bytes that the request allows."
-                : "The answer's header has more than \(ResponseHead.maximumBytes) bytes."
+                ? "The response has more than the \(submission.plan.maximumResponseSize) bytes that the request allows."
+                : "The response's header has more than \(ResponseHead.maximumBytes) bytes."
             return .failure(error(.responseTooLarge, reason))
         }
         guard code == CURLE_OK else { return .failure(failure(code)) }
         if head.isComplete, head.status > 599 {
             return .failure(
-                error(.other, "The answer's status is \(head.status), which HTTP does not have."))
+                error(.other, "The response's status is \(head.status), which HTTP does not have."))
         }
         guard head.isComplete, (200...599).contains(head.status) else {
             return .failure(
-                error(.connectionLost, "The connection ended before a complete HTTP answer came."))
+                error(.connectionLost, "The connection ended before a complete HTTP response."))
         }
         return .success(HTTPResponse(status: head.status, fields: head.fields, body: body))
     }
@@ -33,7 +33,7 @@ extension CurlTransfer {
         if wasStoppedBeforeResending {
             return error(
                 .connectionLost,
-                "The connection closed before an answer came. The server may have acted on the request, so it"
+                "The connection ended before a response. The server may have acted on the request, so it"
                     + " was not sent again.")
         }
         let words = Self.words(errorWords, code)
@@ -46,7 +46,7 @@ extension CurlTransfer {
             return proxyFailure(words)
         case CURLE_COULDNT_CONNECT:
             if concernsProxy { return proxyFailure(words) }
-            return error(.cannotConnect, "Nothing accepted the connection (\(words)).")
+            return error(.cannotConnect, "No server accepted the connection (\(words)).")
         case CURLE_OPERATION_TIMEDOUT:
             return error(.timedOut, "No connection within the connect timeout (\(words)).")
         case CURLE_SSL_CERTPROBLEM:
@@ -59,20 +59,20 @@ extension CurlTransfer {
             CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_CLIENTCERT:
             return secureConnectionFailure(code, words)
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY:
-            return error(.connectionLost, "The answer is not HTTP (\(words)).")
+            return error(.connectionLost, "The response is not HTTP (\(words)).")
         case CURLE_BAD_CONTENT_ENCODING:
             return error(
                 .other,
-                "The answer's content is compressed in a way that cannot be read (\(words)); ask for it as it is,"
+                "The compression of the response is not supported (\(words)). Request it uncompressed,"
                     + " with the header field Accept-Encoding: identity.")
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2,
             CURLE_HTTP2_STREAM, CURLE_SEND_FAIL_REWIND:
             if proxyRefused { return proxyFailure(words) }
-            return error(.connectionLost, "The connection ended before the answer was complete (\(words)).")
+            return error(.connectionLost, "The connection ended before the response was complete (\(words)).")
         case CURLE_OUT_OF_MEMORY:
             return error(
                 .other,
-                "There is no memory left for the request. If the answer is compressed, ask for it as it is, with the"
+                "Out of memory. If the response is compressed, request it uncompressed, with the"
                     + " header field Accept-Encoding: identity.")
         default:
             return error(.other, "libcurl failed: \(words) (\(code.rawValue)).")

@@ -51,7 +51,8 @@ struct CurlRequest: Sendable {
         }
         guard trust.pinnedKeys.isEmpty || address.scheme == "https" else {
             throw HTTPTransportError(
-                .tls, host: host, reason: "The server's key is pinned, and plain http has none; use an https address.")
+                .tls, host: host,
+                reason: "The server's key is pinned, and plain http does not have one. Use an https URL.")
         }
         guard HTTPFields.isToken(method), method.utf8.count <= 64 else {
             throw refused("The method is not a token of letters; use a name like GET or POST.")

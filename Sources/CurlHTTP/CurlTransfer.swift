@@ -213,6 +213,6 @@ final class CurlTransfer {
         submission.fail(
             .timedOut,
             isAwaitingAnswer
-                ? "The request was sent and no answer began within \(limit)." : "No byte came or went for \(limit).")
+                ? "No response within \(limit) after the request." : "No byte was sent or received for \(limit).")
     }
 }

@@ -52,7 +52,7 @@ final class CurlWorker {
         for handle in idleHandles { curl_easy_cleanup(handle) }
         idleHandles = []
         for submission in left {
-            submission.fail(.other, "The transport was closed before the answer.")
+            submission.fail(.other, "The transport was closed before the response.")
         }
     }
 

@@ -60,7 +60,7 @@ struct PendingRequest: Sendable {
         return tenths == 10 ? "1 second" : "\(Int64(tenths / 10)) seconds"
     }
 
-    func timeOut() { fail(.timedOut, "The answer was not complete within \(text(of: timeout)).") }
+    func timeOut() { fail(.timedOut, "The response was not complete within \(text(of: timeout)).") }
 
     /// Fails because the request did not leave the queue in time.
     func timeOutInQueue() {

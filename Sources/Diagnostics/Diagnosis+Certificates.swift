@@ -42,7 +42,7 @@ extension Diagnosis {
             finding.detail +=
                 ", but through a proxy that decrypts the traffic: the certificate is issued by \(interceptor)"
             finding.remedy =
-                "ask who runs this network; on a network without it the certificate has another issuer"
+                "ask the administrator of this network; on another network the certificate has another issuer"
         } else {
             finding.detail += "; its certificate is issued by \(issuer)"
             if let file = type.caFile { finding.detail += " (trusted in addition to the system's: \(file))" }

@@ -20,7 +20,7 @@ extension Diagnosis {
             let check: Check = failure.kind == .network ? .network : .discovery
             return [Finding(check, .problem, of: type.name, failure.reason, remedy: remedy(failure), failure: failure)]
         }
-        var findings = [Finding(.network, .ok, of: type.name, "the provider answers")]
+        var findings = [Finding(.network, .ok, of: type.name, "the provider responds")]
         // The clock has a separate finding: a wrong clock does not prevent sign-ins.
         let problems = report.problems.filter { $0.subject != "clock" }
         for problem in problems {
@@ -42,7 +42,7 @@ extension Diagnosis {
         let hasProvider = type.provider != .staticToken
         guard let url = type.origin else {
             let failure = AccountStoreError(
-                .settings, what: "there is no token endpoint", reason: "the settings name no token endpoint",
+                .settings, what: "there is no token endpoint", reason: "the settings do not set a token endpoint",
                 remedy: .changeSettings, hint: "name tokenEndpoint or issuer in the settings of \(type.name)")
             return [Finding(.discovery, .problem, of: type.name, failure.reason, failure: failure)]
         }
@@ -50,7 +50,7 @@ extension Diagnosis {
             let response = try await dependencies.transport(for: type).send(HTTPRequest(.get, url))
             let date = response.fields["Date"].flatMap(HTTPDate.parse)
             return [
-                Finding(.network, .ok, of: type.name, hasProvider ? "the provider answers" : "the service responds"),
+                Finding(.network, .ok, of: type.name, hasProvider ? "the provider responds" : "the service responds"),
                 Finding(
                     .discovery, .ok, of: type.name,
                     hasProvider ? "the settings name the endpoints" : "no provider: you supply the token"),

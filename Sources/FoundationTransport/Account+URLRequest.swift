@@ -40,7 +40,7 @@ extension Account {
             let response = HTTPURLResponse(
                 url: url, statusCode: answer.status, httpVersion: "HTTP/1.1", headerFields: fields)
         else {
-            throw HTTPTransportError(.connectionLost, host: "", reason: "The answer cannot be described to Foundation.")
+            throw HTTPTransportError(.connectionLost, host: "", reason: "Foundation cannot represent the response.")
         }
         return (answer.body, response)
     }

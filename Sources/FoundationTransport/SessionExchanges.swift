@@ -93,12 +93,13 @@ final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
         if exchange.isOverdue {
             exchange.continuation.resume(
                 throwing: HTTPTransportError(
-                    .timedOut, host: host, reason: "The answer was not complete in the request's time."))
+                    .timedOut, host: host, reason: "The response was not complete within the time limit of the request."
+                ))
         } else if exchange.isTooLarge {
             exchange.continuation.resume(
                 throwing: HTTPTransportError(
                     .responseTooLarge, host: host,
-                    reason: "The answer has more than the \(exchange.limit) bytes that are allowed."))
+                    reason: "The response has more than the \(exchange.limit) bytes that the request allows."))
         } else if let response = task.response as? HTTPURLResponse, error == nil {
             var fields = HTTPFields()
             let all = response.allHeaderFields.compactMap { name, value in
@@ -119,17 +120,17 @@ final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
     private static func failure(_ error: (any Error)?, _ host: String) -> HTTPTransportError {
         let (kind, reason): (HTTPTransportError.Kind, String) =
             switch (error as? URLError)?.code {
-            case .timedOut?: (.timedOut, "The answer was not complete in time.")
+            case .timedOut?: (.timedOut, "The response was not complete in time.")
             case .cannotFindHost?, .dnsLookupFailed?: (.cannotResolveHost, "The host's name has no address.")
-            case .cannotConnectToHost?, .notConnectedToInternet?: (.cannotConnect, "Nothing accepted the connection.")
+            case .cannotConnectToHost?, .notConnectedToInternet?: (.cannotConnect, "No server accepted the connection.")
             case .networkConnectionLost?, .badServerResponse?, .zeroByteResource?:
-                (.connectionLost, "The connection ended before the answer did.")
+                (.connectionLost, "The connection ended before the response was complete.")
             case .secureConnectionFailed?, .serverCertificateUntrusted?, .serverCertificateHasBadDate?,
                 .serverCertificateHasUnknownRoot?, .serverCertificateNotYetValid?:
                 (.tls, "There is no secure connection, or the certificate is not trusted.")
             case .badURL?, .unsupportedURL?: (.invalidRequest, "The address cannot be sent to.")
             case let code?: (.other, "URLSession failed with code \(code.rawValue).")
-            case nil: (.other, "URLSession gave no answer.")
+            case nil: (.other, "URLSession returned no response.")
             }
         return HTTPTransportError(kind, host: host, reason: reason)
     }

@@ -33,7 +33,7 @@ public final class URLSessionTransport: HTTPTransport {
         guard request.trust == .system else {
             throw HTTPTransportError(
                 .tls, host: request.url.host() ?? "",
-                reason: "URLSessionTransport knows no pinned keys and no CA file; send the request with CurlTransport.")
+                reason: "URLSessionTransport does not support pinned keys and CA files. Use CurlTransport.")
         }
         // Without a timeout the session's limit of silence applies, and this one to a server that sends a byte now and then.
         let limit = request.ownTimeout ?? HTTPRequest.maximumDuration

@@ -91,7 +91,7 @@ private struct Download<Transport: HTTPTransport> {
             }
         } catch {
             guard await partial.leave(), var failure = error as? HTTPTransportError else { throw error }
-            failure.reason += " What came is kept; the same download again asks for the rest only."
+            failure.reason += " The received part is saved. The same download continues after it."
             throw failure
         }
     }
@@ -147,7 +147,7 @@ private struct Download<Transport: HTTPTransport> {
                 guard let start else {
                     throw HTTPTransportError(
                         .connectionLost, host: request.url.shownHost,
-                        reason: "The server sent \(size) of \(total) bytes, though it was asked for all of them.")
+                        reason: "The server sent \(size) of \(total) bytes, although the request was for all of them.")
                 }
                 return .piece(PartialFile.Resumption(size: size, validator: start.validator))
             }

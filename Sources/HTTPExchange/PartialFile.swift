@@ -21,13 +21,13 @@ struct DownloadTarget: Sendable {
             return
         }
         guard status.st_mode & S_IFMT != S_IFDIR else {
-            throw HTTPFileError(path: path, reason: "this is a folder; name the file to save the download as.")
+            throw HTTPFileError(path: path, reason: "this is a folder. Add the name of the file.")
         }
         isSpecial = status.st_mode & S_IFMT != S_IFREG
         // Its folder would let it be replaced, but it was protected from that on purpose.
         guard isSpecial || (status.st_mode & 0o222 != 0 && access(path, W_OK) == 0) else {
             throw HTTPFileError(
-                path: path, reason: "this file may not be written to; make it writable, or choose another place.")
+                path: path, reason: "this file is not writable. Make it writable, or choose another path.")
         }
         guard !isSpecial, let resolved = realpath(path, nil) else {
             self.path = path
@@ -119,7 +119,7 @@ final class PartialFile: Sendable {
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 throw HTTPFileError(
                     path: target,
-                    reason: "another download to this place is under way; wait for it, or choose another place.")
+                    reason: "another download to this path is in progress. Wait for it, or choose another path.")
             }
             var opened = stat()
             var named = stat()
@@ -137,7 +137,7 @@ final class PartialFile: Sendable {
             // The one before may have finished, and given the file its name, between the opening and the lock.
             if lstat(path, &named) == 0, named.st_ino == opened.st_ino, named.st_dev == opened.st_dev { return file }
         }
-        throw HTTPFileError(path: target, reason: "other downloads to this place come and go; choose another place.")
+        throw HTTPFileError(path: target, reason: "other downloads use this path. Choose another path.")
     }
 
     /// Empties the file, for content of this name. Without one it cannot be continued.

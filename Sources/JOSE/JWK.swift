@@ -126,7 +126,7 @@ extension JWK {
             return .unfitKey("\(algorithm) takes a key of type \(algorithm.keyType.rawValue), this is \(type.rawValue)")
         }
         guard algorithm.curve == curve else {
-            return .unfitKey("\(algorithm) takes another curve than \(curve?.rawValue ?? "none")")
+            return .unfitKey("\(algorithm) cannot be used with the curve \(curve?.rawValue ?? "none")")
         }
         if let use, !sameBytes(use, "sig") { return .unfitKey("its use is not sig") }
         if let keyOperations, !keyOperations.contains(where: { sameBytes($0, operation) }) {

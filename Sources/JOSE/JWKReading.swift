@@ -10,7 +10,7 @@ extension JWK {
     ///
     /// - Throws: ``JOSEError/invalidKey(_:)`` or ``JOSEError/weakKey(_:)``.
     public init(_ object: JSONObject) throws(JOSEError) {
-        guard object.duplicatedNames.isEmpty else { throw .invalidKey("a member stands twice") }
+        guard object.duplicatedNames.isEmpty else { throw .invalidKey("duplicate member") }
         let members = Members(object: object)
         let type = try members.required("kty")
         switch KeyType.allCases.first(where: { sameBytes($0.rawValue, type) }) {
@@ -18,7 +18,7 @@ extension JWK {
         case .ec: self = try Self.ellipticCurve(members)
         case .okp: self = try Self.octetKeyPair(members)
         case .symmetric: self = try Self.symmetric(members)
-        case nil: throw .invalidKey("kty is none of RSA, EC, OKP and oct")
+        case nil: throw .invalidKey("kty is not RSA, EC, OKP or oct")
         }
         keyID = try members.string("kid")
         use = try members.string("use")
@@ -71,7 +71,7 @@ extension JWK {
     private static func ellipticCurve(_ members: Members) throws(JOSEError) -> JWK {
         let name = try members.required("crv")
         guard let curve = Curve.allCases.first(where: { sameBytes($0.rawValue, name) }), curve != .ed25519 else {
-            throw .invalidKey("crv of EC is none of P-256, P-384 and P-521")
+            throw .invalidKey("crv of EC is not P-256, P-384 or P-521")
         }
         let count = curve.coordinateByteCount
         let x = try members.requiredBytes("x")

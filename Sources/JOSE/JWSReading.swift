@@ -26,7 +26,7 @@ extension JWS {
     ///   - detachedPayload: The content, when the object has no `payload` (RFC 7515 appendix F).
     /// - Throws: ``JOSEError/malformed(_:)`` or ``JOSEError/header(_:)``.
     public init(json object: JSONObject, detachedPayload: [UInt8]? = nil) throws(JOSEError) {
-        guard object.duplicatedNames.isEmpty else { throw .malformed("a member stands twice") }
+        guard object.duplicatedNames.isEmpty else { throw .malformed("duplicate member") }
         guard let text = try object.text("payload") ?? (detachedPayload == nil ? nil : "") else {
             throw .malformed("payload is missing")
         }
@@ -37,11 +37,13 @@ extension JWS {
                 throw .malformed("signatures must be an array of 1 to \(Self.maximumSignatureCount) objects")
             }
             for name in ["signature", "protected", "header"] where object[name] != nil {
-                throw .malformed("signatures and \(name) exclude each other")
+                throw .malformed("signatures and \(name) cannot be combined")
             }
             var read: [Signature] = []
             for element in elements {
-                guard let element = element.object else { throw .malformed("an element of signatures is no object") }
+                guard let element = element.object else {
+                    throw .malformed("an element of signatures is not an object")
+                }
                 read.append(try Signature(element))
             }
             signatures = read
@@ -79,7 +81,7 @@ extension JWS {
 extension JWS.Signature {
     /// Reads one signature of the JSON form.
     fileprivate init(_ object: JSONObject) throws(JOSEError) {
-        guard object.duplicatedNames.isEmpty else { throw .malformed("a member stands twice") }
+        guard object.duplicatedNames.isEmpty else { throw .malformed("duplicate member") }
         guard let signature = try object.text("signature") else { throw .malformed("signature is missing") }
         let unprotected = object["header"]
         guard unprotected == nil || unprotected?.object != nil else { throw .header("header is not an object") }
@@ -115,7 +117,7 @@ extension JWS.Signature {
     /// RFC 7515 sections 4 and 7.2.1: names are unique in both headers together, and these members are strings.
     private func check() throws(JOSEError) {
         if !unprotectedHeader.members.isEmpty, !header.duplicatedNames.isEmpty {
-            throw .header("a member stands twice")
+            throw .header("duplicate member")
         }
         for name in ["alg", "kid", "typ", "cty"] {
             if let value = self[name], value.string == nil { throw .header("\(name) is \(value.kind), not a string") }
@@ -144,7 +146,7 @@ func strictObject(_ bytes: [UInt8]) -> JSONObject? {
     return object
 }
 
-/// Whether a member stands twice in this object or in one below it.
+/// Whether duplicate member in this object or in one below it.
 private func hasDuplicates(_ value: JSONValue) -> Bool {
     switch value {
     case .object(let object): !object.duplicatedNames.isEmpty || object.members.contains { hasDuplicates($0.value) }

@@ -85,7 +85,7 @@ extension JWS.Signature {
         }
         protectedHeader = JSONObject(protectedHeader.members + header.members)
         guard JSONObject(protectedHeader.members + unprotectedHeader.members).duplicatedNames.isEmpty else {
-            throw .header("a member stands twice")
+            throw .header("duplicate member")
         }
         let protectedText = Array(Base64URL.encode(JSONValue.object(protectedHeader).serialized()).utf8)
         self.init(

@@ -109,7 +109,7 @@ public struct JWT: Sendable {
     public static func sign(
         _ claims: JSONObject, with key: JWK, algorithm: JWSAlgorithm, header: JSONObject = ["typ": "JWT"]
     ) throws(JOSEError) -> String {
-        guard claims.duplicatedNames.isEmpty else { throw .claims("a claim stands twice") }
+        guard claims.duplicatedNames.isEmpty else { throw .claims("duplicate claim") }
         let jws = try JWS(
             signing: JSONValue.object(claims).serialized(), with: key, algorithm: algorithm, header: header)
         guard let text = jws.compact() else { throw .malformed("the compact form cannot hold it") }

@@ -7,7 +7,7 @@ public enum SecureRandom {
     /// - Throws: ``JOSEError/cryptography(_:)`` when the generator has no entropy, or the count is not in 0...16 MiB.
     public static func bytes(_ count: Int) throws(JOSEError) -> [UInt8] {
         guard count >= 0, count <= 16 << 20, let length = Int32(exactly: count) else {
-            throw .cryptography("0 to 16,777,216 random bytes can be asked for, not \(count)")
+            throw .cryptography("expected 0 to 16,777,216 random bytes, not \(count)")
         }
         guard count > 0 else { return [] }
         var succeeded = false

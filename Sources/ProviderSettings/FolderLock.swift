@@ -28,7 +28,7 @@ struct FolderLock {
                 throw SettingsError(
                     file: path, expected: "a settings file that can be changed",
                     found: "another program that has been changing it for \(timeout)",
-                    hint: "see which program uses its folder, and try again")
+                    hint: "close the program that uses its folder, and try again")
             }
             if lock.folder == nil { close(folder) }
             return lock

@@ -18,10 +18,10 @@ package enum IdentityMapping {
         let claims = claims(in: object, by: type.userinfoClaims)
         guard let found = claims.text("sub") else {
             throw .invalidResponse(
-                member: "sub", reason: "the userinfo answer has no \(type.userinfoClaims["sub"] ?? "sub")")
+                member: "sub", reason: "the userinfo response has no \(type.userinfoClaims["sub"] ?? "sub")")
         }
         guard subject.map({ $0.utf8.elementsEqual(found.utf8) }) ?? true else {
-            throw .invalidResponse(member: "sub_mismatch", reason: "the userinfo answer is about another subject")
+            throw .invalidResponse(member: "sub_mismatch", reason: "the userinfo response has another subject")
         }
         return claims
     }

@@ -111,7 +111,7 @@ package struct SettingsKey: Sendable, Equatable {
         SettingsKey(
             "claims", "object", #"{"id_token": {"email": null}}"#, "the claims parameter of each sign-in"),
         SettingsKey(
-            "quirks", "array of names", default: "those of known providers", #"["strict"]"#,
+            "quirks", "array of names", default: "the quirks of known providers", #"["strict"]"#,
             "accepted deviations of token responses; strict accepts none"),
         SettingsKey(
             "pushedAuthorizationRequests", "Boolean", default: "if the provider offers it", "true",

@@ -54,7 +54,7 @@ extension SettingsEdit {
         }
         throw SettingsError(
             file: path, expected: "the file as it was a moment ago", found: "another text",
-            hint: "somebody else changes it all the time; try again")
+            hint: "another program changes it; try again")
     }
 
     /// Writes the text. Returns `false` if another program created a new file first.
@@ -70,7 +70,7 @@ extension SettingsEdit {
         guard case .failure(let failure) = result else { return true }
         guard isNew, failure.code == EEXIST else { throw unwritable(path, failure.explanation) }
         var status = stat()
-        guard stat(path, &status) == 0 else { throw unwritable(path, "a link that leads to no file") }
+        guard stat(path, &status) == 0 else { throw unwritable(path, "a link to a file that does not exist") }
         return false
     }
 

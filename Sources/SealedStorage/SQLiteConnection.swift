@@ -163,22 +163,22 @@ package final class SQLiteConnection {
         case SQLITE_NOTADB, SQLITE_CORRUPT:
             return error(
                 .notAStore,
-                "nothing was changed; restore a copy, or \(StorageRemedy.chooseStore(.other)), "
+                "the file is unchanged; restore a copy, or \(StorageRemedy.chooseStore(.other)), "
                     + "or copy what can be read of it: \(StorageRemedy.salvage)")
-        case SQLITE_FULL: return error(.full, "free some space and try again; nothing was changed")
+        case SQLITE_FULL: return error(.full, "free some space and try again; the store is unchanged")
         case SQLITE_READONLY:
             return error(
-                .readOnly, "make the file and its directory writable, or \(StorageRemedy.chooseStore(.other))")
+                .readOnly, "make the file and its folder writable, or \(StorageRemedy.chooseStore(.other))")
         case SQLITE_BUSY, SQLITE_LOCKED:
             return error(.busy, "check which process uses the store, then try again")
         case SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN:
             return error(.noPermission, "check who owns the file and its directory, and their modes")
         case SQLITE_IOERR where code == SQLITE_IOERR | 3 << 8:
             // SQLITE_IOERR_WRITE: a quota or a limit on the file's size.
-            return error(.full, "free some space or raise the limit, and try again; nothing was changed")
+            return error(.full, "free some space or raise the limit, and try again; the store is unchanged")
         // The errors of locking: SQLITE_IOERR_UNLOCK, _RDLOCK, _CHECKRESERVEDLOCK, _LOCK.
         case SQLITE_IOERR where [8, 9, 14, 15].contains(code >> 8): return .noLocks(location: path, reason: reason)
-        default: return error(.other, "try again; if it stays, \(StorageRemedy.chooseStore(.other))")
+        default: return error(.other, "try again; if the error remains, \(StorageRemedy.chooseStore(.other))")
         }
     }
 }

@@ -68,7 +68,7 @@ enum SQLiteSchema {
         else {
             throw StorageError(
                 .notAStore, location: connection.path, reason: "it is a database of another program",
-                hint: "\(StorageRemedy.chooseStore(.other)); nothing was changed")
+                hint: "\(StorageRemedy.chooseStore(.other)); the file is unchanged")
         }
         guard found <= version else {
             throw .laterVersion(

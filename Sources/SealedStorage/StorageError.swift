@@ -76,7 +76,7 @@ extension StorageError {
     static func noLocks(location: String, reason: String) -> StorageError {
         StorageError(
             .other, location: location,
-            reason: "\(reason): the file system offers no locks, which a store cannot do without",
+            reason: "\(reason): the file system does not support locks, which a store requires",
             hint: "\(StorageRemedy.chooseStore(.local))")
     }
 
@@ -99,7 +99,7 @@ extension StorageError {
     static func damagedOrder(location: String) -> StorageError {
         StorageError(
             .notAStore, location: location, reason: "the order of its records is damaged",
-            hint: "nothing was changed; restore a copy, or copy what can be read: \(StorageRemedy.salvage)")
+            hint: "the file is unchanged; restore a copy, or copy the readable accounts: \(StorageRemedy.salvage)")
     }
 }
 

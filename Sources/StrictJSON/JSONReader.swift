@@ -98,7 +98,7 @@ extension JSONScanner {
             members.append(JSONObject.Member(name: name, value: try value()))
         } while try !leave(closing: UInt8(ascii: "}"))
         let object = JSONObject(members)
-        if options.rejectsDuplicates, !object.duplicatedNames.isEmpty { throw error("a member stands twice") }
+        if options.rejectsDuplicates, !object.duplicatedNames.isEmpty { throw error("duplicate member") }
         return object
     }
 }

@@ -145,7 +145,7 @@ extension JSONValue {
     public var kind: String {
         switch self {
         case .null: "null"
-        case .bool: "a truth value"
+        case .bool: "a Boolean"
         case .number: "a number"
         case .string: "a string"
         case .array: "an array"

@@ -1,21 +1,45 @@
 import CommandLineKit
 
 extension Command {
-    /// Every command of the program, in the order of help.
-    static let all = [
-        SignInCommand.command, SignOutCommand.command, AccountsCommand.group, StatusCommand.command,
-        TokenCommand.command, ExecCommand.command, UserCommand.meCommand,
-        SearchCommand.command, UserCommand.showCommand, LookupCommand.command, SyncCommand.command,
-        BrowseCommand.command, GitCredentialCommand.group, RequestCommand.command,
-        ProvidersCommand.group, ConfigCommand.group, DoctorCommand.command, ServeCommand.command,
-        DemoCommand.command, CompletionCommand.command,
+    /// Every command of the program by group, in the order of help.
+    private static let groups: [(title: String, commands: [Command])] = [
+        ("Sign in", [SignInCommand.command, SignOutCommand.command, AccountsCommand.group, StatusCommand.command]),
+        ("Tokens", [TokenCommand.command, ExecCommand.command, RequestCommand.command, GitCredentialCommand.group]),
+        (
+            "People",
+            [
+                UserCommand.meCommand, SearchCommand.command, UserCommand.showCommand, LookupCommand.command,
+                BrowseCommand.command, SyncCommand.command,
+            ]
+        ),
+        (setUp, [ProvidersCommand.group, ConfigCommand.group, DoctorCommand.command, CompletionCommand.command]),
+        ("Try out", [DemoCommand.command, ServeCommand.command]),
     ]
+
+    /// The title of the group that has `help`, too.
+    static let setUp = "Set up"
+
+    /// Every command of the program, in the order of help.
+    static let all = groups.flatMap(\.commands)
+
+    /// The declarations of all commands, each with its group.
+    static let specs = groups.flatMap { group in
+        group.commands.map { command in
+            var spec = command.spec
+            spec.group = group.title
+            return spec
+        }
+    }
 }
 
 /// The syntax of the program: parsing, help, completion and manual pages read it.
 let commandSyntax = CommandSyntax(
     root: CommandSpec(
-        "lodge", "Sign in, keep the accounts, look people up.",
-        examples: ["lodge demo", "lodge sign-in graph", "lodge search ada"],
-        options: [.flag("version", "show the version and stop")],
-        subcommands: Command.all.map(\.spec)), globalOptions: GlobalOptions.all.map { $0.spec }, reference: .lodge)
+        "lodge", "Sign in to OAuth accounts, get access tokens, and search a people directory.",
+        examples: [
+            CommandExample("lodge demo", "try it with a local test provider"),
+            CommandExample("lodge providers add entra --client-id ID", "set up Microsoft Entra"),
+            CommandExample("lodge sign-in", "sign in with the browser"),
+            CommandExample("lodge search ada", "find users by name or address"),
+        ], options: [.flag("version", "print the version")], subcommands: Command.specs),
+    globalOptions: GlobalOptions.all.map { $0.spec }, reference: .lodge)

@@ -11,7 +11,7 @@ import OAuth2AccountStore
     }
 
     nonisolated static let command = Command(
-        "completion", "Print the script that completes the words in a shell.",
+        "completion", "Print the completion script for a shell.",
         examples: ["source <(lodge completion bash)", "lodge completion fish | source"], arguments: [Input.shell],
         formats: OutputFormat.ofText
     ) { try CompletionCommand($0.world).run($0.invocation) }

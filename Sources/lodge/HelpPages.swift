@@ -14,7 +14,8 @@ extension ProgramReference {
             ) { $0.settings },
             HelpPage(name: "exit-statuses", summary: "The numbers that the program ends with.") { $0.exitStatuses },
         ], optionsNote: "Global options (--output, --account, --type, …): lodge help options",
-        helpExamples: ["lodge help search", "lodge help environment"], variables: variables, files: files)
+        helpExamples: ["lodge help search", "lodge help environment"], helpGroup: Command.setUp, variables: variables,
+        files: files)
 
     private static let settingsEntries = SettingsKey.all.map { key in
         HelpPage.Entry(
@@ -29,9 +30,9 @@ extension ProgramReference {
         ("LODGE_PASSPHRASE_FILE", "file with the passphrase of the key"),
         ("LODGE_PAGER, PAGER", "program that shows long tables"),
         ("NO_COLOR, CLICOLOR", "no color if NO_COLOR is not empty or CLICOLOR is 0"),
-        ("CLICOLOR_FORCE", "color also in a pipe, unless empty or 0"),
+        ("CLICOLOR_FORCE", "color in a pipe, too, unless empty or 0"),
         ("TERM, COLORTERM, TMUX", "type of the terminal; dumb: no color, no browse"),
-        ("COLUMNS, LINES", "size of the terminal, instead of its own"),
+        ("COLUMNS, LINES", "size of the terminal, instead of the real size"),
         ("LC_ALL, LC_CTYPE, LANG", "character set of browse: UTF-8 or ASCII"),
         ("BROWSER", "program that opens URLs"),
         ("DISPLAY, WAYLAND_DISPLAY", "desktop of the browser, clipboard and keyring"),
@@ -40,15 +41,15 @@ extension ProgramReference {
         ("HOME, PATH", "home folder, and folders of programs"),
         ("XDG_CONFIG_HOME", "folder of lodge/settings.json (~/.config)"),
         ("XDG_DATA_HOME", "folder of lodge/, the accounts (~/.local/share)"),
-        ("HTTPS_PROXY, ALL_PROXY, NO_PROXY", "proxy, and hosts without it; also in lower case"),
+        ("HTTPS_PROXY, ALL_PROXY, NO_PROXY", "proxy, and hosts without it; or in lower case"),
     ]
 
     private static let files = [
-        ("$XDG_CONFIG_HOME/lodge/settings.json", "the account types, where --settings names no other file"),
-        ("$XDG_DATA_HOME/lodge/", "the accounts, sealed, and their key, where --store names no other folder"),
+        ("$XDG_CONFIG_HOME/lodge/settings.json", "the account types, unless --settings is given"),
+        ("$XDG_DATA_HOME/lodge/", "the sealed accounts and their key, unless --store is given"),
         (
             "$XDG_DATA_HOME/lodge/postgresql/HOST/DATABASE/",
-            "the key of accounts in PostgreSQL, where --store is postgresql://HOST/DATABASE"
+            "the key of accounts in PostgreSQL, if --store is postgresql://HOST/DATABASE"
         ),
     ]
 }
@@ -56,12 +57,12 @@ extension ProgramReference {
 extension HelpText {
     /// The meaning of each format, in the order of ``OutputFormat``.
     private static let formatMeanings = [
-        (OutputFormat.table, "aligned columns on a terminal; in a pipe separated by tabs, never cut, without colour"),
+        (OutputFormat.table, "aligned columns on a terminal; in a pipe separated by tabs, never cut, without color"),
         (.json, "one array; one object for a single thing. Errors are objects on standard error"),
-        (.jsonLines, "one JSON value a line, as it comes"),
+        (.jsonLines, "one JSON value per line, immediately"),
         (
             .csv,
-            "RFC 4180, headings first. A ' stands before a cell that a spreadsheet takes for a formula, except with --csv-raw"
+            "RFC 4180, headings first. A ' precedes a cell that looks like a formula, except with --csv-raw"
         ),
         (.tsv, "separated by tabs; tab, line break and backslash are written \\t, \\n and \\\\"),
         (.vCard, "vCard 4.0; for me, search, show and lookup"),

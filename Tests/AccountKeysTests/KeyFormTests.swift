@@ -58,14 +58,15 @@ struct KeyFormTests {
         let pipe = try Pipe(holding: [UInt8](repeating: UInt8(ascii: "A"), count: count))
         let key = FileDescriptorKey(pipe.fileHandleForReading.fileDescriptor)
         let error = try #require(try await thrownError(KeyCustodyError.self) { try await key.key() })
-        #expect(error.reason.contains(count == 0 ? "empty" : "no key"))
+        #expect(error.reason.contains(count == 0 ? "empty" : "not a key"))
         #expect(!error.description.contains("AAAA"))
     }
 
     @Test func `letters that are no base64 are a fault`() async throws {
         let pipe = try Pipe(holding: [UInt8](repeating: UInt8(ascii: "!"), count: 43))
         let key = FileDescriptorKey(pipe.fileHandleForReading.fileDescriptor)
-        #expect(try await thrownError(KeyCustodyError.self) { try await key.key() }?.reason.contains("no key") == true)
+        #expect(
+            try await thrownError(KeyCustodyError.self) { try await key.key() }?.reason.contains("not a key") == true)
     }
 
     @Test func `a descriptor that is closed, not named or silent is a fault that says so`() async throws {
@@ -84,7 +85,8 @@ struct KeyFormTests {
         let pipe = Pipe()
         let silent = FileDescriptorKey(pipe.fileHandleForReading.fileDescriptor, patience: .zero)
         #expect(
-            try await thrownError(KeyCustodyError.self) { try await silent.key() }?.reason.contains("nothing came")
+            try await thrownError(KeyCustodyError.self) { try await silent.key() }?.reason.contains(
+                "it is open, but contains no key")
                 == true)
         withExtendedLifetime(pipe) {}
     }

@@ -16,7 +16,7 @@ struct KeyLocationTests {
             let missing = try await thrownError(KeyCustodyError.self) {
                 try await locations.custody(.secretService, storage)
             }
-            #expect(missing?.hint.description.contains("nothing was changed") == true)
+            #expect(missing?.hint.description.contains("the store is unchanged") == true)
             for makes in [true, false] {
                 let custody = try await locations.custody(.secretService, storage, makesIdentity: makes)
                 identities.append(try #require(custody as? SecretServiceKey).identity)

@@ -127,7 +127,7 @@ import Testing
         #expect(OutputError.closed.commandError == nil)
         #expect(
             OutputError.failed(ENOSPC).commandError?.lines(program: "lodge").first?.hasPrefix(
-                "lodge: cannot write the answer: ")
+                "lodge: cannot write the output: ")
                 == true)
     }
 

@@ -14,9 +14,11 @@ import Testing
             help.text(.command(["sign-in"])) == """
                 Sign in to an account and keep it.
 
-                Usage:   lodge sign-in [options] [TYPE]
-                Also:    login
-                Example: lodge sign-in graph
+                Usage: lodge sign-in [OPTIONS] [TYPE]
+                Alias: login
+
+                Examples:
+                  lodge sign-in graph
 
                 Arguments:
                   [TYPE]             account type to sign in to
@@ -36,14 +38,53 @@ import Testing
             help.text(.command(["accounts"])) == """
                 List and change the kept accounts.
 
-                Usage:   lodge accounts [COMMAND] [options]
-                Example: lodge accounts
+                Usage: lodge accounts [COMMAND] [OPTIONS]
+
+                Examples:
+                  lodge accounts
 
                 Commands:
                   list    List the accounts (the default)
                   rename  Give an account another name
 
                 Global options (--output, --account, --type, …): lodge help options
+                """)
+    }
+
+    @Test func `help of the program lists its commands by group, and explains its examples`() {
+        var sign = CommandSpec("sign-in", aliases: ["login"], "Sign in.")
+        sign.group = "Sign in"
+        var search = CommandSpec("search", "Search for users.")
+        search.group = "People"
+        var status = CommandSpec("status", "Show accounts.")
+        status.group = "Sign in"
+        let program = CommandSyntax(
+            root: CommandSpec(
+                "lodge", "Keep accounts.",
+                examples: [CommandExample("lodge sign-in", "sign in with the browser"), "lodge search ada lovelace"],
+                subcommands: [sign, search, status]),
+            globalOptions: [],
+            reference: ProgramReference(
+                pages: [HelpPage(name: "options", summary: "The options.") { _ in [] }], helpGroup: "People"))
+        #expect(
+            HelpText(syntax: program).text(.command([])) == """
+                Keep accounts.
+
+                Usage: lodge COMMAND [OPTIONS]
+
+                Examples:
+                  lodge sign-in   sign in with the browser
+                  lodge search ada lovelace
+
+                Sign in:
+                  sign-in  Sign in (alias: login)
+                  status   Show accounts
+
+                People:
+                  search   Search for users
+                  help     Show help for a command or topic
+
+                Help topics (lodge help TOPIC): options
                 """)
     }
 

@@ -146,9 +146,9 @@ import Testing
                 "accounts rename a b c", #"unexpected argument "c""#, "accounts rename takes 2",
                 "lodge help accounts rename"
             ),
-            ("--quiet", "no command", "an option alone does nothing", "lodge help"),
+            ("--quiet", "no command", "an option requires a command", "lodge help"),
             ("--verison", "unknown option --verison", "did you mean --version?", "lodge help"),
-            ("-- search", "no command", "an option alone does nothing", "lodge help"),
+            ("-- search", "no command", "an option requires a command", "lodge help"),
             (
                 "help enviroment", #"unknown command "enviroment""#, "did you mean lodge help environment?",
                 "lodge help"

@@ -44,9 +44,9 @@ let sample = CommandSyntax(
                     .flag("explain", "print the request and send nothing"),
                 ]),
             CommandSpec(
-                "show", "Show one person.", examples: ["lodge show ada@contoso.com"],
+                "show", "Show one user.", examples: ["lodge show ada@contoso.com"],
                 arguments: [ArgumentSpec("USER", "id, UPN or mail of the person")]),
-            CommandSpec("me", "Show the user who is signed in.", examples: ["lodge me"]),
+            CommandSpec("me", "Show the signed-in user.", examples: ["lodge me"]),
             CommandSpec(
                 "sign-out", aliases: ["logout"], "Revoke and remove an account.",
                 arguments: [
@@ -94,9 +94,9 @@ let sampleOptions: [OptionSpec] = [
     .value("type", "TYPE", "account type to act for", completion: .names("type")),
     .value("store", "DIR", "folder that keeps the accounts", completion: .folder),
     .value(
-        "output", short: "o", "FORMAT", "format of the answer", is: .choice(OutputFormat.names), completion: .format),
-    .flag("quiet", "say nothing but the answer and errors"),
-    .flag("verbose", "say what is done"),
+        "output", short: "o", "FORMAT", "output format", is: .choice(OutputFormat.names), completion: .format),
+    .flag("quiet", "print only results and errors"),
+    .flag("verbose", "print accounts, requests, waits and refreshes"),
     .flag("debug", "say how it is done"),
     .flag("no-color", "no colour, no bold"),
     .flag("no-input", "never ask"),

@@ -66,7 +66,7 @@ import Testing
         _ = try folder.file("f", Data("old".utf8))
         try set(0o400, "f")
         let error = await #expect(throws: HTTPFileError.self) { try await download(server) }
-        #expect(error?.reason.contains("may not be written to") == true)
+        #expect(error?.reason.contains("is not writable") == true)
         #expect(server.requests.isEmpty)
     }
 

@@ -224,7 +224,7 @@ import Testing
             let first = await #expect(throws: HTTPTransportError.self) {
                 _ = isStreamed ? try await transport.stream(request).status : try await transport.send(request).status
             }
-            #expect(first?.kind == .timedOut && first?.reason.contains("no answer began") == true)
+            #expect(first?.kind == .timedOut && first?.reason.contains("No response within") == true)
         }
         request.firstByteTimeout = nil
         request.timeout = .milliseconds(60)

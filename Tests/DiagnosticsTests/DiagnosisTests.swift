@@ -68,7 +68,7 @@ struct DiagnosisTests {
 
     @Test(arguments: [
         (HTTPTransportError.Kind.cannotResolveHost, "The name has no address.", "network"),
-        (.cannotConnect, "Nothing accepted the connection.", "network"), (.timedOut, "No answer.", "allow more time"),
+        (.cannotConnect, "No server accepted the connection.", "network"), (.timedOut, "No answer.", "allow more time"),
         (.proxy, "The proxy could not be used.", "https_proxy"),
         (
             .tls, "The certificate comes from an authority that is not trusted here (CN=Corporate Proxy CA).",

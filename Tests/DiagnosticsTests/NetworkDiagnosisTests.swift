@@ -57,7 +57,7 @@ struct NetworkDiagnosisTests {
         let intercepted = try finding(try await examine(test, certificates: [read, own]), .network)
         #expect(intercepted.state == .warning && intercepted.detail.contains("Zscaler Root CA"))
         #expect(intercepted.remedy != nil)
-        #expect(try finding(try await examine(test), .network).detail == "the provider answers")
+        #expect(try finding(try await examine(test), .network).detail == "the provider responds")
     }
 
     @Test func `a certificate that is not trusted names its authority, and what to do with it`() async throws {
@@ -77,7 +77,8 @@ struct NetworkDiagnosisTests {
         #expect(found.remedy?.description.contains("caFile of graph") == true)
         // A server that is not there has presented nothing.
         let absent = Answers { _ in
-            throw HTTPTransportError(.cannotConnect, host: "op.example.com", reason: "Nothing accepted the connection.")
+            throw HTTPTransportError(
+                .cannotConnect, host: "op.example.com", reason: "No server accepted the connection.")
         }
         let other = try finding(try await examine(test, transport: absent, certificates: chain), .network)
         #expect(!other.detail.contains("Company"))

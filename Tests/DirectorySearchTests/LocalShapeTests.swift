@@ -347,7 +347,7 @@ struct LocalShapeTests {
                 if code != other { differences.append("the code is \(other ?? "nothing"), not \(code)") }
             }
         } else if let text = String(bytes: fixture.response.body, encoding: .utf8), Int(text) != nil {
-            if Int(String(decoding: answer.body, as: UTF8.self)) == nil { differences.append("it is no number") }
+            if Int(String(decoding: answer.body, as: UTF8.self)) == nil { differences.append("it is not a number") }
         }
         let unexpected = differences.filter { difference in
             !shape.except.keys.contains { difference.hasPrefix($0 + " ") }

@@ -63,7 +63,7 @@ func `other failures are not asked for again`(status: Int) async throws {
     #expect(waits.all.isEmpty)
     #expect(error?.kind == .throttled)
     #expect(error?.retryAfter == .seconds(181))
-    #expect(error?.remedy.description == "come back at 2026-01-15T09:33:01Z")
+    #expect(error?.remedy.description == "retry at 2026-01-15T09:33:01Z")
 }
 
 @Test func `all pages of one search wait from one budget`() async throws {

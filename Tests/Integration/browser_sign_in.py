@@ -118,13 +118,13 @@ def signing_out(checks, world, server):
 
 
 def handed_over(checks, world, server):
-    """With a token answer of another program the refresh token is known here, and what became of it can be seen."""
+    """With a token response of another program the refresh token is known here, and what became of it can be seen."""
     granted = server.grant_past_the_program()
     answer = granted.json or {}
     if not checks.check("the server gives tokens to another program", "refresh_token" in answer, granted):
         return
     taken = world.run("sign-in", "real", "--with-token", input=granted.body)
-    checks.ends("sign-in --with-token takes a token answer", taken, 0)
+    checks.ends("sign-in --with-token takes a token response", taken, 0)
     listed = world.run("accounts", "--output", "json").json
     checks.check("the handed-over account is kept", listed and len(listed) == 1, listed)
     checks.check("it gives the token that was handed over", world.run("token").out.strip() == answer["access_token"])
@@ -133,4 +133,4 @@ def handed_over(checks, world, server):
     refused = server.refresh(answer["refresh_token"])
     checks.check("the server no longer takes its refresh token", refused.status in (400, 401, 403), refused)
     bad = world.run("sign-in", "real", "--with-token", input=json.dumps({"token_type": "Bearer"}))
-    checks.ends("a token answer without a token is refused", bad, 2, "hint:")
+    checks.ends("a token response without a token is refused", bad, 2, "hint:")

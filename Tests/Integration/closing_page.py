@@ -21,7 +21,7 @@ def run(checks, world):
     with Browser() as browser:
         ended(checks, world, browser, "signed in", "approve", 0,
               ("Ada Lovelace (ada@contoso.example)", "close this tab"))
-        ended(checks, world, browser, "cancelled", "deny", 5, ("refused or cancelled", "start anew", "close this tab"))
+        ended(checks, world, browser, "cancelled", "deny", 5, ("denied or cancelled", "try again in the program", "close this tab"))
         browser.cmd("POST", "/goog/cdp/execute",
                     {"cmd": "Emulation.setScriptExecutionDisabled", "params": {"value": True}})
         ended(checks, world, browser, "without JavaScript", "approve", 0, ("close this tab",), scripts=False)

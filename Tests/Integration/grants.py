@@ -206,7 +206,7 @@ def reuse(checks, world, server):
     granted = server.grant_past_the_program()
     old = (granted.json or {}).get("refresh_token")
     taken = world.run("sign-in", "public", "--with-token", input=granted.body)
-    checks.ends("a token answer is handed over", taken, 0)
+    checks.ends("a token response is handed over", taken, 0)
     elsewhere = server.refresh(old)
     checks.check("somebody else uses its refresh token first", elsewhere.status == 200, elsewhere)
     again = world.run("token", "--type", "public", "--refresh")

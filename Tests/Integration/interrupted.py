@@ -84,7 +84,7 @@ def in_the_browser(checks, world):
     ended = waiting.finish()
     checks.ends("cancelled in the browser: not permitted, and what to do", ended, 5, "hint:", "access_denied")
     checks.check("cancelled in the browser: at once", time.monotonic() - begun < AT_ONCE)
-    checks.check("cancelled in the browser: the page says that nothing was changed", "Nothing was changed" in page.body,
+    checks.check("cancelled in the browser: the page says that nothing was changed", "No account was changed" in page.body,
                  page)
     nothing_is_left(checks, world, "cancelled in the browser", urllib.parse.urlsplit(redirect).port)
 

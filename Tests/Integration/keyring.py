@@ -11,7 +11,7 @@ import time
 from provider import Provider, sign_in
 from world import LIMIT, Outcome, Running, send_signal
 
-SILENT = "did not answer"
+SILENT = "did not respond"
 
 
 class Keyring:
@@ -134,7 +134,7 @@ def run(checks, world):
 
 
 def answer(world):
-    """A token answer of somebody, in a file."""
+    """A token response of somebody, in a file."""
     path = world.path("answer.json")
     with open(path, "w", encoding="ascii") as file:
         file.write('{"access_token": "one", "token_type": "Bearer"}')

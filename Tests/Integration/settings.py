@@ -23,7 +23,7 @@ def run(checks, world):
     wrong_type("neither issuer nor authority nor tokenEndpoint", without("issuer"), "types.one", "tokenEndpoint")
     wrong_type("an unknown key names the nearest", {**GOOD, "clientID": "x"}, "types.one.clientID", "clientId")
     wrong_type("a number for a name", {**GOOD, "clientId": 7}, "types.one.clientId", "7")
-    wrong_type("an issuer that is no address", {**GOOD, "issuer": "id example"}, "types.one.issuer")
+    wrong_type("an issuer that is not a URL", {**GOOD, "issuer": "id example"}, "types.one.issuer")
     wrong_type("plain http to another machine", {**GOOD, "issuer": "http://id.example"}, "types.one.issuer", "https")
     wrong_type("scopes of another kind", {**GOOD, "scopes": {"openid": True}}, "types.one.scopes")
     wrong_type("an authentication that does not exist",

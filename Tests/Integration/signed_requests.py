@@ -162,7 +162,7 @@ def statuses(checks, world, address, service):
             (201, 0, "", ()), (401, 4, "", ("lodge sign-in",)), (403, 5, "", ("--scope",)), (404, 3, "", ()),
             (403, 5, "?WWW-Authenticate=Bearer+error=%22insufficient_scope%22,+scope=%22Mail.Send%22",
              ("needs the permission Mail.Send", "User.Read", "code: insufficient_scope")),
-            (429, 6, "?Retry-After=7", ("come back in 7 s",)), (503, 6, "", ()), (400, 1, "", ()), (500, 1, "", ())):
+            (429, 6, "?Retry-After=7", ("retry in 7 s",)), (503, 6, "", ()), (400, 1, "", ()), (500, 1, "", ())):
         told = world.run("request", "GET", f"{address}/status/{code}{more}")
         checks.ends(f"{code} is status {status}{' with its reason' if more else ''}", told, status, *words)
         checks.check(f"{code}: its content is shown", "because" in told.out, told)

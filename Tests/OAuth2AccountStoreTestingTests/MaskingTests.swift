@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: ["text/plain", "text/html; charset=utf-8", "application/x-www-form-urlencoded"])
-    func `a token answer that is a form is masked, whatever type it says`(type: String) throws {
+    func `a token response that is a form is masked, whatever type it says`(type: String) throws {
         let kept = try exchange(
             answer: ["Content-Type": type], body: "access_token=s3cr3t&expires_in=9&token_type=bearer\n")
         #expect(

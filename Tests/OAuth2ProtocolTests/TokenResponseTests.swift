@@ -6,7 +6,7 @@ import Testing
 
 @testable import OAuth2Protocol
 
-/// The published token answers, read as the specifications say.
+/// The published token responses, read as the specifications say.
 struct TokenResponseTests {
     static let file = VectorFile("token-responses")
 
@@ -15,7 +15,7 @@ struct TokenResponseTests {
     static let lenient: Set<String> = ["TR-051"]
 
     @Test(arguments: file.cases())
-    func `a token answer is read as its case says`(vector: VectorCase) throws {
+    func `a token response is read as its case says`(vector: VectorCase) throws {
         var expectation = TokenResponse.Expectation()
         expectation.idToken = vector.input["openid_requested"]?.bool ?? false
         if vector.input["client_sent_dpop_proof"]?.bool == true { expectation.tokenTypes.insert("dpop") }
@@ -76,7 +76,7 @@ struct ProviderQuirkTests {
     static let withIDToken = file.cases { leftOut[$0.id] != nil }
 
     @Test(arguments: withIDToken)
-    func `an answer with an ID token is a token answer, whatever its further members say`(vector: VectorCase) throws {
+    func `an answer with an ID token is a token response, whatever its further members say`(vector: VectorCase) throws {
         for tolerance in [TokenResponse.ResponseQuirks.strict, .providers] {
             var expectation = TokenResponse.Expectation()
             expectation.idToken = true
@@ -215,7 +215,7 @@ struct ProviderQuirkTests {
     }
 }
 
-/// Damaged JSON as a token answer.
+/// Damaged JSON as a token response.
 struct MalformedJSONTests {
     static let leftOut = [
         "JM-070": "an endless body is the transport's to end",

@@ -80,7 +80,7 @@ import Platform
         }
     }
 
-    @Test func `Dropbox names the account in its token answer`() throws {
+    @Test func `Dropbox names the account in its token response`() throws {
         let tokens = try TokenResponse.read(
             answer(
                 #"{"access_token": "sl", "token_type": "bearer", "expires_in": 14399, "uid": "12345", "account_id": "dbid:x"}"#

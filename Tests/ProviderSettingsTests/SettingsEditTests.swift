@@ -162,6 +162,6 @@ import Platform
         let link = await #expect(throws: SettingsError.self) {
             try await change(path) { _ in .text([0x7B], holdsSecret: false) }
         }
-        #expect(link?.found == "a link that leads to no file")
+        #expect(link?.found == "a link to a file that does not exist")
     }
 }

@@ -18,7 +18,7 @@ struct FileLockTests {
         var lock = FileLock(path: directory.path + "/lock", sleep: { _ in })
         lock.request = { _, _ in code }
         let error = await #expect(throws: StorageError.self) { try await lock.lock("a", timeout: .seconds(1)) }
-        #expect(error?.reason.contains("offers no locks") == true)
+        #expect(error?.reason.contains("does not support locks") == true)
         #expect(error?.hint.description.contains("local disk") == true)
     }
 

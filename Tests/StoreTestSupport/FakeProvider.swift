@@ -144,7 +144,7 @@ package final class FakeProvider: HTTPTransport {
         }
     }
 
-    /// A token answer; what the next refresh sends is good from now on.
+    /// A token response; what the next refresh sends is good from now on.
     package func issue(_ subject: String, nonce: String?) throws -> JSONObject {
         let (number, lifetime, rotates, sendsIDToken) = state.withLock { state in
             state.issued += 1

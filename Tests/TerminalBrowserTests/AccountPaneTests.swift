@@ -6,7 +6,7 @@ import Testing
 @Suite struct AccountPaneTests {
     @Test func `without an account it offers to sign in, and what was typed is searched for afterwards`() {
         var browser = DrivenModel(accounts: [])
-        #expect(browser.shows("Nobody is signed in yet."))
+        #expect(browser.shows("You are not signed in yet."))
         #expect(browser.shows("Enter signs in."))
         browser.type("ada")
         browser.wait(.seconds(1))
@@ -44,7 +44,7 @@ import Testing
         #expect(!browser.shows("Signed in"))
         browser.press(.escape)
         #expect(browser.effects.last == .cancel(2))
-        #expect(browser.shows("Nobody is signed in yet."))
+        #expect(browser.shows("You are not signed in yet."))
     }
 
     @Test func `a opens the accounts, Enter uses one, and nothing of the other is left`() {
@@ -61,7 +61,7 @@ import Testing
         browser.press(.down, .enter)
         #expect(browser.effects == [.use("a2"), .search(3, "ad")])
         #expect(browser.names.isEmpty)
-        #expect(browser.shows("Now searching as eve@fabrikam.com. Nobody is marked any more."))
+        #expect(browser.shows("Now searching as eve@fabrikam.com. The marks are removed."))
         #expect(!browser.shows("1 marked"))
         #expect(browser.lines[0].hasSuffix("eve@fabrikam.com"))
         browser.send(.accounts([.ada, .eve], current: BrowseAccount.eve.id))
@@ -119,7 +119,7 @@ import Testing
         browser.send(.accounts([.eve], current: BrowseAccount.eve.id))
         #expect(browser.effects.last == .search(2, "ad"))
         browser.send(.accounts([], current: nil))
-        #expect(browser.shows("Nobody is signed in yet."))
+        #expect(browser.shows("You are not signed in yet."))
         #expect(browser.names.isEmpty)
     }
 
@@ -139,8 +139,8 @@ import Testing
             while browser.model.focus != pane { browser.press(.tab) }
             browser.forget()
             browser.send(.accounts([], current: nil))
-            #expect(browser.shows("The account was removed by another program. Nobody is marked any more."))
-            #expect(browser.shows("Nobody is signed in yet.") && browser.shows("Enter sign in"))
+            #expect(browser.shows("The account was removed by another program. The marks are removed."))
+            #expect(browser.shows("You are not signed in yet.") && browser.shows("Enter sign in"))
             browser.press(.enter)
             #expect(browser.effects == [.signIn(browser.lastNumber, nil)])
         }
@@ -160,7 +160,7 @@ import Testing
         browser.press(.character(" "), .character("a"), .character("G"), .enter)
         browser.send(.signIn(browser.lastNumber, .done(label: "eve@fabrikam.com")))
         browser.send(.accounts([.ada, .eve], current: BrowseAccount.eve.id))
-        #expect(browser.shows("Signed in as eve@fabrikam.com. Nobody is marked any more."))
+        #expect(browser.shows("Signed in as eve@fabrikam.com. The marks are removed."))
     }
 
     @Test func `a sign-in that the directory accepts again is not asked for`() {

@@ -177,7 +177,7 @@ import Testing
         var result = UserDetail(user: User())
         result.groups = .notPermitted(DirectoryError(.notPermitted(permissions: ["GroupMember.Read.All"])))
         browser.send(.detail(3, result))
-        #expect(browser.shows("Groups: not permitted without GroupMember.Read.All. a signs in anew."))
+        #expect(browser.shows("Groups: not permitted without GroupMember.Read.All. a signs in."))
     }
 
     // MARK: Photos

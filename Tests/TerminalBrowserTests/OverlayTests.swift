@@ -10,7 +10,7 @@ import Testing
             Search                                                             not signed in
             People ─────────────────────────────────────────────────────────────────────────
 
-              Welcome. Nobody is signed in yet.
+              Welcome. You are not signed in yet.
               Enter signs in.
               Then type the beginning of a name, and people appear here.
 
@@ -114,7 +114,7 @@ import Testing
 
 
 
-            j k choose  s sign in anew  Enter use  Esc back
+            j k choose  s sign in again  Enter use  Esc back
             """#)
         var help = ScreenTests.browser(80, 24)
         help.press(.character("?"))
@@ -140,7 +140,7 @@ import Testing
               m               the manager
               r               the direct reports
               M               the groups
-              [ ]             back to what was shown, and forward
+              [ ]             go back and forward
               c               copy the mail address
               y               menu of everything that can be copied
               space           mark the user

@@ -195,13 +195,13 @@ import Testing
         browser.wait(.milliseconds(150))
         #expect(browser.effects == [.search(1, "李")])
         browser.press(.paste(String(repeating: "an ", count: 500)))
-        #expect(browser.shows("Only the beginning of what was pasted"))
+        #expect(browser.shows("The search uses only the start"))
     }
 
     @Test func `the end of the room for what is typed is told`() {
         var browser = DrivenModel()
         browser.press(.paste(String(repeating: "a", count: QueryText.maximumBytes)))
-        #expect(!browser.shows("Only the beginning"))
+        #expect(!browser.shows("The search uses only the start"))
         browser.type("b")
         #expect(browser.shows("A search text has at most 256 bytes."))
         #expect(browser.model.query.text.utf8.count == QueryText.maximumBytes)

@@ -10,7 +10,7 @@ package enum OutputError: Error, Sendable, Equatable {
     /// The error to show; nil when the program ends quietly.
     package var commandError: CommandError? {
         guard case .failed(let number) = self else { return nil }
-        return CommandError(.failed, "cannot write the answer", reason: String(cString: strerror(number)))
+        return CommandError(.failed, "cannot write the output", reason: String(cString: strerror(number)))
     }
 }
 

@@ -20,7 +20,7 @@ extension CommandSyntax {
         if scan.values["help"] != nil { return invocation(.help(.command(location.path)), location.path) }
         if location.path.isEmpty {
             if scan.values["version"] != nil { return invocation(.version, []) }
-            throw UsageError(message: "no command", reason: "an option alone does nothing", hint: hint([]))
+            throw UsageError(message: "no command", reason: "an option requires a command", hint: hint([]))
         }
         try scan.readEnvironment(environment)
         let named = try scan.namedArguments()

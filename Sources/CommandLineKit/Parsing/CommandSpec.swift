@@ -27,16 +27,32 @@ package struct ArgumentSpec: Sendable, Equatable {
     }
 }
 
+/// A complete command line that works, with its effect.
+package struct CommandExample: Sendable, Equatable, ExpressibleByStringInterpolation {
+    package var line: String
+    /// The effect: a phrase without a full stop. Empty if the line explains itself.
+    package var meaning: String
+
+    package init(_ line: String, _ meaning: String) {
+        self.line = line
+        self.meaning = meaning
+    }
+
+    package init(stringLiteral line: String) { self.init(line, "") }
+}
+
 /// One command, declared once: parsing, help, completion and man pages all read this value.
 package struct CommandSpec: Sendable, Equatable {
     package var name: String
     package var aliases: [String]
+    /// The title of its group in the help of the command above it. Empty without groups.
+    package var group = ""
     /// What it is for: one sentence with a full stop.
     package var summary: String
     /// What else a person must know, shown after the usage. May be empty.
     package var discussion: String
-    /// Whole command lines that work, the simplest first.
-    package var examples: [String]
+    /// The simplest first.
+    package var examples: [CommandExample]
     package var arguments: [ArgumentSpec]
     /// The command's own options. One with the name of a global option takes its place.
     package var options: [OptionSpec]
@@ -48,7 +64,8 @@ package struct CommandSpec: Sendable, Equatable {
     package var defaultSubcommand: String?
 
     package init(
-        _ name: String, aliases: [String] = [], _ summary: String, discussion: String = "", examples: [String] = [],
+        _ name: String, aliases: [String] = [], _ summary: String, discussion: String = "",
+        examples: [CommandExample] = [],
         arguments: [ArgumentSpec] = [], options: [OptionSpec] = [], formats: [OutputFormat] = OutputFormat.ofThings,
         json: JSONShape? = nil, subcommands: [CommandSpec] = [], defaultSubcommand: String? = nil
     ) {
@@ -75,8 +92,8 @@ package struct CommandSpec: Sendable, Equatable {
 
     /// The words that follow its name in a usage line.
     var operands: String {
-        if subcommands.isEmpty { return (["[options]"] + arguments.map(\.usage)).joined(separator: " ") }
-        return defaultSubcommand == nil ? "COMMAND [options]" : "[COMMAND] [options]"
+        if subcommands.isEmpty { return (["[OPTIONS]"] + arguments.map(\.usage)).joined(separator: " ") }
+        return defaultSubcommand == nil ? "COMMAND [OPTIONS]" : "[COMMAND] [OPTIONS]"
     }
 
     /// The options of this command and of every command below it.

@@ -105,12 +105,14 @@ package struct CommandSyntax: Sendable {
 extension CommandSpec {
     /// Returns the command that explains the others. ``CommandSyntax/parse(arguments:environment:)`` runs it.
     package static func help(_ reference: ProgramReference) -> CommandSpec {
-        CommandSpec(
-            "help", "Explain a command.", examples: reference.helpExamples,
+        var help = CommandSpec(
+            "help", "Show help for a command or topic.", examples: reference.helpExamples,
             arguments: [
                 ArgumentSpec(
                     "COMMAND", "command to explain, or \(OptionSpec.list(reference.pages.map(\.name)))",
                     optional: true, variadic: true)
             ])
+        help.group = reference.helpGroup
+        return help
     }
 }

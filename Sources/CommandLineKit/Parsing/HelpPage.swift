@@ -43,20 +43,24 @@ package struct ProgramReference: Sendable {
     package var pages: [HelpPage] = []
     /// The line below the help of a command that points to the global options.
     package var optionsNote = ""
-    package var helpExamples: [String] = []
+    package var helpExamples: [CommandExample] = []
+    /// The title of the group that has the command `help`.
+    package var helpGroup = ""
     /// The environment variables that belong to no option, with their meanings.
     package var variables: [(name: String, meaning: String)] = []
     /// The files that the program reads and writes, with their meanings.
     package var files: [(name: String, meaning: String)] = []
 
     package init(
-        version: String = "", pages: [HelpPage] = [], optionsNote: String = "", helpExamples: [String] = [],
+        version: String = "", pages: [HelpPage] = [], optionsNote: String = "", helpExamples: [CommandExample] = [],
+        helpGroup: String = "",
         variables: [(name: String, meaning: String)] = [], files: [(name: String, meaning: String)] = []
     ) {
         self.version = version
         self.pages = pages
         self.optionsNote = optionsNote
         self.helpExamples = helpExamples
+        self.helpGroup = helpGroup
         self.variables = variables
         self.files = files
     }

@@ -27,34 +27,54 @@ package struct HelpText {
     private func lines(_ chain: [CommandSpec]) -> [String] {
         guard let command = chain.last else { return [] }
         let isProgram = chain.count == 1
-        var lines = wrapped(command.summary, indent: 0)
-        lines.append("")
-        var heads = [("Usage", usage(chain))]
-        if !command.aliases.isEmpty { heads.append(("Also", command.aliases.joined(separator: ", "))) }
-        for (location, example) in command.examples.enumerated() {
-            heads.append((location == 0 ? "Example" : "", example))
-        }
-        for (title, body) in heads {
-            let label = title.isEmpty ? "" : title + ":"
-            lines.append(label + String(repeating: " ", count: 9 - label.count) + body)
-        }
-        if !command.discussion.isEmpty {
-            lines.append("")
-            lines += wrapped(command.discussion, indent: 0)
-        }
+        var lines = wrapped(command.summary, indent: 0) + ["", "Usage: " + usage(chain)]
+        if !command.aliases.isEmpty { lines.append("Alias: " + command.aliases.joined(separator: ", ")) }
+        lines += examples(command)
         let options = command.options.map { (name(of: $0), help(of: $0)) }
-        lines += section("Commands", command.subcommands.map { summary(of: $0, byDefault: command.defaultSubcommand) })
+        lines += commands(command)
         lines += section("Arguments", command.arguments.map { ($0.usage, $0.help) }, aligned: options.map(\.0))
         lines += section("Options", options, aligned: command.arguments.map(\.usage))
+        if !command.discussion.isEmpty { lines += paragraph(command.discussion) }
         lines.append("")
         if isProgram {
             let pages = syntax.reference.pages.map(\.name)
-            let help = syntax.hint([])
-            lines += wrapped("More: \(help) COMMAND, or \(help) " + OptionSpec.list(pages), indent: 0)
+            lines += wrapped(
+                "Help topics (\(syntax.hint([])) TOPIC): " + pages.joined(separator: ", "), indent: 0)
         } else {
             lines.append(syntax.reference.optionsNote)
         }
         return lines
+    }
+
+    private func examples(_ command: CommandSpec) -> [String] {
+        guard !command.examples.isEmpty else { return [] }
+        let explained = command.examples.filter { !$0.meaning.isEmpty }
+        let column = 2 + (explained.map { TerminalText.width($0.line) }.max() ?? 0) + 3
+        return ["", "Examples:"]
+            + command.examples.flatMap { example -> [String] in
+                let start = "  " + example.line
+                guard !example.meaning.isEmpty else { return [start] }
+                guard column + TerminalText.width(example.meaning) <= width else {
+                    return [start] + wrapped(example.meaning, indent: 6)
+                }
+                return [TerminalText.padded(start, to: column) + example.meaning]
+            }
+    }
+
+    /// The commands below a command, by group.
+    private func commands(_ command: CommandSpec) -> [String] {
+        let entries = command.subcommands.map { below -> (group: String, name: String, title: String) in
+            var title = below.title
+            if !below.aliases.isEmpty { title += " (alias: \(below.aliases.joined(separator: ", ")))" }
+            if below.name == command.defaultSubcommand { title += " (the default)" }
+            return (below.group.isEmpty ? "Commands" : below.group, below.name, title)
+        }
+        var groups: [String] = []
+        for entry in entries where !groups.contains(entry.group) { groups.append(entry.group) }
+        return groups.flatMap { group in
+            section(
+                group, entries.filter { $0.group == group }.map { ($0.name, $0.title) }, aligned: entries.map(\.name))
+        }
     }
 
     private func lines(_ entry: HelpPage.Entry) -> [String] {
@@ -74,11 +94,6 @@ package struct HelpText {
 
     package func usage(_ chain: [CommandSpec]) -> String {
         (chain.map(\.name) + [chain.last?.operands ?? ""]).joined(separator: " ")
-    }
-
-    private func summary(of command: CommandSpec, byDefault name: String?) -> (String, String) {
-        let names = ([command.name] + command.aliases).joined(separator: ", ")
-        return (names, command.name == name ? command.title + " (the default)" : command.title)
     }
 
     package func name(of option: OptionSpec) -> String {

@@ -60,7 +60,7 @@ package struct Invocation: Sendable, Equatable, Redacted {
         _ first: any DeclaredOption, _ second: any DeclaredOption, reason: String? = nil
     ) -> CommandError {
         CommandError(
-            .usage, "--\(first.spec.name) and --\(second.spec.name) exclude each other", reason: reason,
+            .usage, "--\(first.spec.name) and --\(second.spec.name) cannot be combined", reason: reason,
             hint: Hint(([program, "help"] + path).joined(separator: " ")))
     }
 

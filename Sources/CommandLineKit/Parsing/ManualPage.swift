@@ -90,7 +90,7 @@ package struct ManualPage {
 
     private var examples: [String] {
         guard !command.examples.isEmpty else { return [] }
-        return [".SH EXAMPLES"] + command.examples.flatMap { [".PP", ".EX", Self.line("$ " + $0), ".EE"] }
+        return [".SH EXAMPLES"] + command.examples.flatMap { [".PP", ".EX", Self.line("$ " + $0.line), ".EE"] }
     }
 
     private var dependencies: [String] {

@@ -127,15 +127,15 @@ extension Argument<[String]> {
 /// The global options that decide how a program prints.
 package struct StandardOptions: Sendable {
     package let output = Option.choice(
-        "output", short: "o", "FORMAT", "format of the answer: " + OptionSpec.list(OutputFormat.names),
+        "output", short: "o", "FORMAT", "output format: " + OptionSpec.list(OutputFormat.names),
         of: OutputFormat.self, completion: .format)
     package let csvRaw = Option.flag(
         "csv-raw", "with --output csv: add no apostrophe to cells that look like formulas")
-    package let quiet = Option.flag("quiet", "say nothing but the answer and errors")
-    package let verbose = Option.flag("verbose", "say what is done")
+    package let quiet = Option.flag("quiet", "print only results and errors")
+    package let verbose = Option.flag("verbose", "print accounts, requests, waits and refreshes")
     package let debug = Option.flag("debug", "say how it is done, secrets masked")
     package let noColor = Option.flag("no-color", "no colour, no bold")
-    package let noInput = Option.flag("no-input", "never ask; fail where a question would be needed")
+    package let noInput = Option.flag("no-input", "never prompt; fail if input is required")
     package let noPager: Option<Bool>
 
     /// Creates the options of a program, whose pager is named by a variable of the program.

@@ -37,7 +37,7 @@ package struct ReferencePage {
             lines += ["Also: " + command.aliases.map { "`\($0)`" }.joined(separator: ", ") + ".", ""]
         }
         if !command.discussion.isEmpty { lines += [Self.escaped(command.discussion), ""] }
-        lines += Self.block(command.examples.map { "$ " + $0 })
+        lines += Self.block(command.examples.map { "$ " + $0.line })
         if !command.arguments.isEmpty {
             lines += Self.table(
                 ["Argument", "Meaning"], command.arguments.map { [Self.code($0.usage), Self.escaped($0.help)] })

@@ -81,7 +81,7 @@ extension UserDirectory {
     func countOfFirstPage(_ query: UserQuery) async throws -> Int {
         var pages = pages(matching: query.pageForTotal).makeAsyncIterator()
         guard let count = try await pages.next()?.count else {
-            throw DirectoryError(.notSupported, message: "the answer does not say how many there are")
+            throw DirectoryError(.notSupported, message: "the response does not have a count")
         }
         return count
     }

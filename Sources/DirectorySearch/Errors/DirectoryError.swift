@@ -93,7 +93,7 @@ extension DirectoryError {
 
     /// Returns the error of a text that cannot be the name of a property.
     static func noProperty(_ name: String) -> DirectoryError {
-        invalidQuery("\"\(name.visible(limit: 100))\" is no property's name")
+        invalidQuery("\"\(name.visible(limit: 100))\" is not the name of a property")
     }
 }
 
@@ -117,7 +117,7 @@ extension DirectoryError: CustomStringConvertible {
         case .invalidQuery(let reason): "the query cannot be sent: \(reason)"
         case .notInCopy(let reason): "the offline copy cannot run this search: \(reason)"
         case .invalidURL(let reason): "the directory's address cannot be used: \(reason)"
-        case .signInNeeded(claims: .some): "the directory asks for a new sign-in with further proof"
+        case .signInNeeded(claims: .some): "the directory requires a new sign-in with additional verification"
         case .signInNeeded: "the directory does not accept the sign-in"
         case .notPermitted(let permissions):
             permissions.isEmpty
@@ -129,11 +129,11 @@ extension DirectoryError: CustomStringConvertible {
         case .unavailable: "the directory is not available (status \(status ?? 0))"
         case .badRequest: "the directory refuses the request (status \(status ?? 0))"
         case .notSupported: "the directory does not offer this"
-        case .resyncNeeded: "the directory no longer has what was being read"
+        case .resyncNeeded: "the directory no longer has the state of this list"
         case .intercepted(let reason): "the response is not from the directory: \(reason)"
-        case .unreadable(let reason): "the answer is not a directory's: \(reason)"
+        case .unreadable(let reason): "the response is not valid: \(reason)"
         case .foreignNextLink(let host):
-            "the next page is said to be at \(host.visible(limit: 100)), which is not this directory; nothing was sent there"
+            "the URL of the next page has the host \(host.visible(limit: 100)), which is not this directory; no request was sent there"
         case .endlessPages: "the directory's pages do not end"
         case .tooManyResults(let maximum): "the directory returns more than \(maximum) results"
         case .copyTooLarge(let maximum): "the directory returns more than \(maximum) users, or users of unusual size"

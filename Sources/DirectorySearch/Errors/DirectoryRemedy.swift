@@ -38,7 +38,7 @@ public enum DirectoryRemedy: SuggestedAction {
     /// The name of the action.
     public var description: String {
         switch self {
-        case .enterText: "give at least one letter of a name"
+        case .enterText: "enter at least one letter of a name"
         case .changeQuery: "change the query"
         case .correctURL: "correct the directory's address in the settings"
         case .checkURL: "check the directory's address in the settings"
@@ -49,13 +49,13 @@ public enum DirectoryRemedy: SuggestedAction {
                 ? "ask an administrator of the directory"
                 : "ask an administrator to grant \(permissions.joined(separator: " or ")), then sign in with it"
         case .checkName: "check the spelling, and that it is the right directory"
-        case .retry(let date): date.map { "come back at \($0.rfc3339)" } ?? "try again later"
+        case .retry(let date): date.map { "retry at \($0.rfc3339)" } ?? "retry later"
         case .raiseLimit(let users): "check the directory's address in the settings, or allow more than \(users) users"
         case .startAgain: "start again from the beginning"
         case .sync: "update the offline copy"
         case .searchDirectory: "search the directory"
         case .replaceCopy: "remove the offline copy and sync again"
-        case .chooseOwnStore: "choose a folder of your own for the store"
+        case .chooseOwnStore: "choose a folder that you own for the store"
         case .makeRoom: "make room or choose another folder for the store"
         }
     }

@@ -20,7 +20,7 @@ extension String {
     func checkIsName() throws(DirectoryError) {
         guard !isBlank else { throw DirectoryError(.emptySearch) }
         guard self != ".", self != ".." else {
-            throw .invalidQuery("\"\(self)\" is nobody's identifier")
+            throw .invalidQuery("\"\(self)\" is not an identifier")
         }
     }
 }

@@ -94,7 +94,7 @@ public struct GoogleDirectory: UserDirectory {
         let object = try response.object()
         // A list or an error with status 200 is not a user.
         guard object["id"]?.string != nil || object["primaryEmail"]?.string != nil else {
-            throw response.unreadable("it is no user: id and primaryEmail are missing")
+            throw response.unreadable("it is not a user: id and primaryEmail are missing")
         }
         return User(google: object)
     }
@@ -140,7 +140,7 @@ public struct GoogleDirectory: UserDirectory {
         switch members["nextPageToken"] {
         case nil, .null?, .string("")?: return nil
         case .string(let token)?: return token
-        default: throw response.unreadable("the next page's token is not a text")
+        default: throw response.unreadable("the token of the next page is not a string")
         }
     }
 

@@ -65,7 +65,8 @@ struct GoogleQueryWriter {
             if case .compare(.accountEnabled, .eq, .bool(let bool)) = inner {
                 try compare(.accountEnabled, .eq, .bool(!bool))
             } else {
-                throw .invalidQuery("Google's directory has no \"not\"; ask for all and leave out whom you do not want")
+                throw .invalidQuery(
+                    "Google's directory does not support \"not\"; search without it, and omit users from the result")
             }
         case .all(let parts):
             guard !parts.isEmpty else { throw DirectoryError(.emptySearch) }
@@ -108,7 +109,7 @@ struct GoogleQueryWriter {
         case .number(let number): try add("\(field)=\(number)")
         case .null:
             throw .invalidQuery("Google's directory does not find those without a \(property); ask for a value")
-        case .bool, .date, .identifier: throw .invalidQuery("\(property) is compared with a text")
+        case .bool, .date, .identifier: throw .invalidQuery("\(property) requires a string")
         }
     }
 
@@ -137,7 +138,7 @@ struct GoogleQueryWriter {
     }
 
     private static let alternatives = DirectoryError.invalidQuery(
-        "Google's directory has no \"or\"; ask for each alternative in a query of its own")
+        "Google's directory does not support \"or\"; search for each alternative separately")
 }
 
 extension UserQuery {
@@ -158,7 +159,7 @@ extension UserQuery {
         let filter = try wholeFilter(GoogleQueryWriter.words).map(GoogleQueryWriter.text)
         if let filter { options.append("query=" + ODataEscaping.queryValue(filter)) }
         guard orderBy.count <= 1 else {
-            throw .invalidQuery("Google's directory sorts by one property only; give one")
+            throw .invalidQuery("Google's directory sorts by one property only")
         }
         if let order = orderBy.first {
             guard let name = Self.googleOrders[order.property.rawValue] else {

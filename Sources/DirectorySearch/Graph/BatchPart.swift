@@ -55,9 +55,9 @@ public struct BatchPart<Value: Sendable>: Sendable {
     private static func target(
         _ segments: [String], _ options: KeyValuePairs<String, String>
     ) throws(DirectoryError) -> String {
-        guard !segments.isEmpty else { throw .invalidQuery("the path of a question is empty") }
+        guard !segments.isEmpty else { throw .invalidQuery("the path of a request is empty") }
         for segment in segments where segment.isEmpty || segment == "." || segment == ".." {
-            throw .invalidQuery("\"\(segment)\" is no part of a path")
+            throw .invalidQuery("\"\(segment)\" is not a path segment")
         }
         let path = segments.map(ODataEscaping.pathSegment).joined(separator: "/")
         let query = options.map { ODataEscaping.pathSegment($0.key) + "=" + ODataEscaping.queryValue($0.value) }

@@ -67,7 +67,7 @@ extension DirectoryClient {
                 throw response.unreadable("the list holds \(element.kind) instead of an object")
             }
             guard let id = user["id"]?.string, Self.isIdentifier(id) else {
-                throw response.unreadable("somebody in the list has no identifier")
+                throw response.unreadable("a user in the list has no identifier")
             }
             changes.append(user["@removed"] == nil ? .user(id: id, user) : .removed(id: id))
         }
@@ -87,7 +87,7 @@ extension DirectoryClient {
         case .string(let text)? where !text.isEmpty:
             try checked(text)
             return text
-        default: throw response.unreadable("\"\(name)\" is not a text")
+        default: throw response.unreadable("\"\(name)\" is not a string")
         }
     }
 

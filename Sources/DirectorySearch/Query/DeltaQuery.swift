@@ -34,7 +34,7 @@ public struct DeltaQuery: Sendable, Equatable {
         if !identifiers.isEmpty {
             let filter = identifiers.map { "id eq " + ODataEscaping.literal($0) }.joined(separator: " or ")
             guard identifiers.count <= 50, !identifiers.contains(where: \.isBlank) else {
-                throw .invalidQuery("changes are told of 1 to 50 people by their identifiers")
+                throw .invalidQuery("the changes of 1 to 50 users can be requested by their identifiers")
             }
             options.append("$filter=" + ODataEscaping.queryValue(filter))
         }

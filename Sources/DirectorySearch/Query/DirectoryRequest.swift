@@ -72,7 +72,7 @@ extension UserQuery {
         switch expression {
         case .clause(.displayName, let text): return try words(text)
         case .clause(let property, let text): return .property(property, startsWith: text)
-        case .raw: throw .invalidQuery("the search is in Graph's own words; ask with a filter instead")
+        case .raw: throw .invalidQuery("a raw search is only for Microsoft Graph; use a filter")
         case .all(let parts), .any(let parts):
             var filters: [UserFilter] = []
             for part in parts { filters.append(try filter(part, depth: depth + 1, words)) }
@@ -90,7 +90,7 @@ extension UserQuery {
             throw .invalidQuery(
                 "\(service) does not expand \(expand.relation.visible(limit: 100)); ask for each person's detail")
         }
-        guard !select.isEmpty else { throw .invalidQuery("no property is asked for") }
+        guard !select.isEmpty else { throw .invalidQuery("no property is selected") }
         for name in select where name.isBlank || name.utf8.count > 256 {
             throw .noProperty(name)
         }

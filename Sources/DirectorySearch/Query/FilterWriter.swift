@@ -109,11 +109,11 @@ struct FilterWriter: LogicWriter {
             }
             if comparison == .ne { need("ne needs one") }
         case .ge, .le, .gt, .lt:
-            guard value != .null else { throw .invalidQuery("nothing is greater or smaller than null") }
+            guard value != .null else { throw .invalidQuery("null cannot be compared with lt, le, gt or ge") }
             try check(operand, comparison.rawValue, operand.support.map { $0.ordered ?? .never })
         }
         if case .text(let text) = value, text.utf16.count > Self.defaultLiteral {
-            need("a text of more than \(Self.defaultLiteral) characters needs one")
+            need("a string of more than \(Self.defaultLiteral) characters needs one")
         }
         let literal = try value.literal(for: operand.path)
         // A list has "another value" if no element is this one.
@@ -137,7 +137,7 @@ struct FilterWriter: LogicWriter {
         for value in values {
             if case .text(let text) = value, text.isBlank { throw DirectoryError(.emptySearch) }
             if case .text(let text) = value, text.utf16.count > Self.defaultLiteral {
-                need("a text of more than \(Self.defaultLiteral) characters needs one")
+                need("a string of more than \(Self.defaultLiteral) characters needs one")
             }
             try addClause()
             literals.append(try value.literal(for: path.path))
@@ -215,7 +215,7 @@ struct FilterWriter: LogicWriter {
         switch level {
         case .byDefault?: return
         case .advanced?: need("\(operand.path) takes \(name) only so")
-        case nil: need("nothing is known of \(operand.path)")
+        case nil: need("the property \(operand.path) is unknown")
         case .never?:
             throw .invalidQuery(
                 "the service does not take \(name) on \(operand.path); \(Self.alternatives(operand.support))")

@@ -73,8 +73,8 @@ extension UserQuery {
         if let option = selection.expandOption {
             guard reasons.isEmpty || selection.needsAdvancedQuery else {
                 throw .invalidQuery(
-                    "\(selection.expansion?.relation ?? "a relation") does not go with an advanced query, which this is "
-                        + "(\(reasons.joined(separator: "; "))); ask for the people first, then for each one's relation"
+                    "\(selection.expansion?.relation ?? "a relation") cannot be combined with an advanced query, which this is "
+                        + "(\(reasons.joined(separator: "; "))); search for the users first, then request the relation of each user"
                 )
             }
             options.append(option)

@@ -35,7 +35,7 @@ struct Selection: Sendable, Equatable {
     /// - Throws: ``DirectoryError`` of the kind `invalidQuery`.
     init(_ select: [String], expanding expansion: UserExpansion? = nil) throws(DirectoryError) {
         self.expansion = expansion
-        guard !select.isEmpty else { throw .invalidQuery("no property is asked for") }
+        guard !select.isEmpty else { throw .invalidQuery("no property is selected") }
         try expansion?.check()
         for name in select {
             let parts = name.split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
@@ -59,7 +59,7 @@ struct Selection: Sendable, Equatable {
     func checkForLists() throws(DirectoryError) {
         for name in properties where PropertySupport.singleUserOnly.contains(name) {
             throw .invalidQuery(
-                "the service gives \(name) for one person only, not in a list; ask for each person by itself")
+                "the service returns \(name) for one user only, not in a list; request each user separately")
         }
     }
 

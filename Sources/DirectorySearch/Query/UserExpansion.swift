@@ -47,7 +47,7 @@ public struct UserExpansion: Sendable, Equatable {
             throw .invalidQuery("\(relation) has no levels; manager has")
         }
         if case .upTo(let number) = levels, !(1...1000).contains(number) {
-            throw .invalidQuery("a chain of \(number) managers is asked for; 1 to 1000 are taken")
+            throw .invalidQuery("a chain of \(number) managers is not possible: expected 1 to 1000")
         }
     }
 

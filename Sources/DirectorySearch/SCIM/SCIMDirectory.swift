@@ -130,7 +130,7 @@ public struct SCIMDirectory: UserDirectory {
             budget: budget)
         let object = try response.object()
         // A list or an error with status 200 is not a user.
-        guard object["id"]?.string != nil else { throw response.unreadable("it is no user: the id is missing") }
+        guard object["id"]?.string != nil else { throw response.unreadable("it is not a user: the id is missing") }
         return User(scim: object)
     }
 

@@ -90,7 +90,7 @@ struct SCIMFilterWriter: LogicWriter {
         guard !text.isBlank else { throw DirectoryError(.emptySearch) }
         let attribute = try attribute(property)
         guard attribute.kind == nil else {
-            throw .invalidQuery("\(property) is no text; compare it as a whole")
+            throw .invalidQuery("\(property) is not a string; compare its whole value")
         }
         return written(attribute, "\(word) \(SCIMEscaping.string(text))")
     }
@@ -103,7 +103,7 @@ struct SCIMFilterWriter: LogicWriter {
         switch (comparison, value) {
         case (.eq, .null): return "not (\(written(attribute, "pr")))"
         case (.ne, .null): return written(attribute, "pr")
-        case (_, .null): throw .invalidQuery("nothing is greater or smaller than null")
+        case (_, .null): throw .invalidQuery("null cannot be compared with lt, le, gt or ge")
         // A user without a value has another value. A list has another value if no element is this one.
         case (.ne, _):
             let literal = try literal(value, attribute, property)

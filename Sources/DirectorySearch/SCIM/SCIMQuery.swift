@@ -17,7 +17,7 @@ extension UserQuery {
         if let filter { options.append(("filter", filter)) }
         options.append(("attributes", try SCIMAttribute.selection(select)))
         guard orderBy.count <= 1 else {
-            throw .invalidQuery("SCIM sorts by one attribute only; give one")
+            throw .invalidQuery("SCIM sorts by one attribute only")
         }
         if let order = orderBy.first {
             guard let attribute = SCIMAttribute.known(order.property.rawValue), attribute.type == nil else {

@@ -154,7 +154,7 @@ extension DirectoryClient {
         for element in try batch.list("responses").elements {
             guard let id = element["id"]?.string, let status = element["status"]?.value.number?.int64,
                 (100...599).contains(status)
-            else { throw batch.unreadable("an answer of the batch has no identifier or no status") }
+            else { throw batch.unreadable("a response in the batch has no identifier or no status") }
             var fields = HTTPFields()
             for member in element["headers"]?.value.object?.members ?? [] {
                 fields.append(name: member.name, value: member.value.string ?? member.value.number?.literal ?? "")
@@ -189,7 +189,7 @@ extension DirectoryClient {
         if let error = batch.errors[index] { throw error }
         guard batch.responses.indices.contains(index), let response = batch.responses[index] else {
             throw DirectoryError(
-                .unreadable("the batch has no answer to question \(index)"), clientRequestID: batch.clientRequestID)
+                .unreadable("the batch has no response to request \(index)"), clientRequestID: batch.clientRequestID)
         }
         guard response.status == 200 else {
             throw GraphErrorResponse.error(

@@ -63,7 +63,7 @@ extension DirectoryClient {
             let text = String(decoding: http.body.prefix(64), as: UTF8.self).unicodeScalars
                 .split { $0.properties.isWhitespace || $0 == "\u{FEFF}" }.map(String.init).joined(separator: " ")
             guard text.utf8.allSatisfy(\.isDigit), let number = Int(text) else {
-                throw unreadable("it is no number")
+                throw unreadable("it is not a number")
             }
             return number
         }
@@ -85,7 +85,7 @@ extension DirectoryClient {
             } catch {
                 throw unreadable("it is not JSON")
             }
-            guard let text else { throw unreadable("it is no object") }
+            guard let text else { throw unreadable("it is not an object") }
             guard let elements = text.elements else {
                 guard absence(text.members) else { throw unreadable("the list \"\(name)\" is missing") }
                 return (text.members, [])

@@ -111,7 +111,7 @@ extension DirectoryClient.Response {
         switch members["@odata.nextLink"] {
         case nil, .null?: link = nil
         case .string(let text)? where !text.isEmpty: link = text
-        default: throw unreadable("the next page's address is not a text")
+        default: throw unreadable("the URL of the next page is not a string")
         }
         let count = members["@odata.count"]?.number?.int64.flatMap { Int(exactly: $0) }
         return (UserPage(users: elements.map { User(json: $0) }, count: count, hasMore: link != nil), link)

@@ -20,7 +20,7 @@ package final class OpenFile: Sendable {
         } catch {
             throw HTTPFileError(
                 path: path,
-                reason: "the answer cannot be written (\(error.explanation)); make room or choose another place.")
+                reason: "cannot write the response (\(error.explanation)). Free some space, or choose another folder.")
         }
     }
 

@@ -32,7 +32,7 @@ struct ContentRange: Equatable {
 
     /// Why what came is not what the answer said, when this many bytes are there with it; nil when it is.
     func failure(at size: Int64) -> String? {
-        if size <= last { return "The connection ended before the answer was complete." }
+        if size <= last { return "The connection ended before the response was complete." }
         return size > last + 1 ? "The server sent more bytes than its Content-Range says." : nil
     }
 

@@ -35,7 +35,7 @@ public struct HTTPStreamedResponse: Sendable {
             guard chunk.count <= limit - content.count else {
                 throw HTTPTransportError(
                     .responseTooLarge, host: url?.shownHost ?? "",
-                    reason: "The answer has more than the \(limit) bytes that are allowed.")
+                    reason: "The response has more than the \(limit) bytes that the request allows.")
             }
             content.append(chunk)
         }

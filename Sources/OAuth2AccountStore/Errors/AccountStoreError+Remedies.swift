@@ -49,8 +49,8 @@ extension AccountStoreError {
     private static func hint(_ error: HTTPTransportError) -> Hint? {
         switch error.kind {
         case .tls: tlsHint(error.reason.lowercased())
-        case .proxy: "check https_proxy, ALL_PROXY and NO_PROXY in the environment; the saved sign-in is untouched"
-        case .cannotResolveHost: "check the network, and the address in the settings; the saved sign-in is untouched"
+        case .proxy: "check https_proxy, ALL_PROXY and NO_PROXY in the environment; no account was changed"
+        case .cannotResolveHost: "check the network, and the URL in the settings; no account was changed"
         case .redirectRefused, .intercepted: portal
         case .timedOut:
             // The provider can have rotated the refresh token.
@@ -72,7 +72,7 @@ extension AccountStoreError {
                 "check the address in the settings; in a hotel or on a train, open a browser to sign in to the network"
         }
         return
-            "for a private certificate authority, or a proxy that reads along, \(AccountRemedy.nameCertificateFile)"
+            "for a private certificate authority, or a proxy that decrypts, \(AccountRemedy.nameCertificateFile)"
     }
 
     private static let check = AccountRemedy.checkProvider(type: nil)
@@ -113,7 +113,7 @@ extension AccountStoreError {
             }
             return AccountStoreError(
                 .redirectRefused, what: what, reason: error.description, remedy: .nothing,
-                hint: "the sign-in goes on waiting for its own redirect")
+                hint: "the sign-in still waits for its redirect")
         case .idToken(let token):
             let hint = idTokenHint(token)
             return AccountStoreError(
@@ -157,7 +157,7 @@ extension AccountStoreError {
         case 404, 405, 410:
             return failure(
                 .refused, .changeSettings, "check issuer, authority and the endpoints: \(check)")
-        default: return failure(.refused, .nothing, "to see what the provider can do: \(check)")
+        default: return failure(.refused, .nothing, "to list what the provider supports: \(check)")
         }
     }
 
@@ -175,14 +175,14 @@ extension AccountStoreError {
         case .signIn(let reason): return error(.signInNeeded(reason), .signInAgain)
         case .settings: return error(.settings, .changeSettings, settingsHint(provider))
         case .clock: return error(.refused, .retryLater(after: nil), clock)
-        case .administrator: return error(.denied, .askAdministrator, "ask the administrator of your organisation")
+        case .administrator: return error(.denied, .askAdministrator, "ask the administrator of your organization")
         case .declined: return error(.denied, .nothing)
         case .unknown: return error(.refused, .nothing)
         }
     }
 
     private static let clock: Hint =
-        "set this machine's clock, and try again: the next try goes by the provider's clock"
+        "set this machine's clock, and try again: the next attempt uses the provider's clock"
 
     private static func settingsHint(_ provider: ProviderError) -> Hint? {
         if provider.code == .invalidClient, isAboutAudience(provider.explanation ?? "") {
@@ -193,7 +193,7 @@ extension AccountStoreError {
             "bad_client_secret", "deleted_client", "disabled_client":
             "check clientId, clientSecret and clientAuthentication in the settings"
         case "invalid_redirect_uri", "redirect_uri_mismatch", "bad_redirect_uri":
-            "register redirectUri with the provider, or set the one that is registered"
+            "register redirectUri with the provider, or set redirectUri to a registered URI"
         case "invalid_scope": "correct scopes in the settings: \(check)"
         default: nil
         }

@@ -14,7 +14,7 @@ extension AccountStoreError {
 
     static func unknownAccount(_ id: Account.ID) -> AccountStoreError {
         AccountStoreError(
-            .unknownAccount, what: "no account \(id)", reason: "the store has none of this identifier",
+            .unknownAccount, what: "no account \(id)", reason: "the store does not have this account",
             remedy: .signInAgain)
     }
 

@@ -44,11 +44,11 @@ struct EntraError: Sendable {
         (
             .signIn(.grantGone),
             """
-            70000 the saved sign-in is not valid any more, or another app's
+            70000 the saved sign-in is no longer valid, or another app's
             70002 the saved sign-in could not be checked
             70008 the saved sign-in has expired because it was not used for too long
-            70043 the organisation wants everybody to sign in again after some time
-            700081 the saved sign-in has reached its greatest age
+            70043 the organization requires a new sign-in after some time
+            700081 the saved sign-in has reached its maximum age
             700082 the saved sign-in has expired because it was not used for too long
             700084 the sign-in of an app in a browser has ended after its fixed time
             50173 the saved sign-in was revoked, as by a change of password
@@ -65,60 +65,60 @@ struct EntraError: Sendable {
             """
             16000 several accounts are signed in, and one has to be chosen
             50055 the password has expired; it is changed while signing in
-            50058 nobody is signed in to the provider in this browser
+            50058 no user is signed in to the provider in this browser
             50072 another factor has to be set up first
-            50074 another factor is asked for, such as a code from a phone
-            50076 another factor is asked for, such as a code from a phone
+            50074 another factor is required, such as a code from a phone
+            50076 another factor is required, such as a code from a phone
             50078 the other factor was checked too long ago
             50079 another factor has to be set up first
             50085 the sign-in at the other identity provider has ended
-            50097 the organisation wants to recognise this device
+            50097 the organization wants to recognize this device
             50125 the sign-in was interrupted to reset a password
             50126 the user name or the password is wrong
-            50140 the sign-in was interrupted by the question to stay signed in
+            50140 the prompt to stay signed in interrupted the sign-in
             50144 the password has expired; it must be changed
-            50158 another service has to check the person first
+            50158 another service must verify the user first
             500121 the other factor was not confirmed
-            700003 the organisation does not know this device any more
-            65001 the person has not yet consented to what the app asks for
-            50020 the account belongs to another organisation, which may not use the app
-            90072 the account is not in the organisation; another account may be
+            700003 the organization does not know this device any more
+            65001 the user has not consented to the permissions of the app
+            50020 the account belongs to another organization, which may not use the app
+            90072 the account is not in the organization; another account may be
             """
         ),
         (
             .declined,
             """
-            65004 the person declined to consent to what the app asks for
+            65004 the user declined to consent to the permissions of the app
             """
         ),
         (
             .settings,
             """
             50011 the redirect URI is not registered for the app \
-            → register redirectUri in the app's registration, or set the one that is registered
-            500112 the redirect URI is another one than at the beginning of the sign-in \
-            → register redirectUri in the app's registration, or set the one that is registered
-            50059 the request does not say which organisation it is for \
+            → register redirectUri in the app's registration, or set redirectUri to a registered URI
+            500112 the redirect URI differs from the URI at the start of the sign-in \
+            → register redirectUri in the app's registration, or set redirectUri to a registered URI
+            50059 the request does not say which organization it is for \
             → name the tenant in authority, such as https://login.microsoftonline.com/contoso.com
-            50128 the organisation's domain is not known → correct the tenant in authority
-            50194 the app is for one organisation only, and may not use /common \
+            50128 the organization's domain is not known → correct the tenant in authority
+            50194 the app is for one organization only, and may not use /common \
             → name the tenant in authority, such as https://login.microsoftonline.com/contoso.com
-            90002 there is no organisation of this name → correct the tenant in authority
+            90002 there is no organization of this name → correct the tenant in authority
             900023 the tenant is neither a domain nor an identifier → correct the tenant in authority
-            90014 a field that is needed is missing in the request → see tokenParameters in the settings
-            900144 a parameter that is needed is missing in the request \
-            → see clientId, scopes and the parameters in the settings
-            9002313 the request is malformed → see the parameters and header fields in the settings
+            90014 a required field is missing in the request → check tokenParameters in the settings
+            900144 a required parameter is missing in the request \
+            → check clientId, scopes and the parameters in the settings
+            9002313 the request is malformed → check the parameters and header fields in the settings
             9002325 the sign-in must prove itself with PKCE → correct the kind of platform in the app's registration
             9002326 the redirect URI is registered for an app in a browser \
             → register it in the app's registration for mobile and desktop applications
             70001 the app is not known or disabled here → correct clientId, or the tenant in authority
             70011 a scope is not valid → correct scopes; those of one request must belong to one service
-            500011 the service that a scope names is not known in this organisation \
-            → correct scopes, or have the service added to the organisation
-            650053 the app asks for a scope that the service does not have → correct scopes
+            500011 the service that a scope names is not known in this organization \
+            → correct scopes, or have the service added to the organization
+            650053 the app requests a scope that the service does not have → correct scopes
             650057 the service is not among the permissions of the app → add the permission to the app's registration
-            700016 no app with this identifier is in the organisation → correct clientId, or the tenant in authority
+            700016 no app with this identifier is in the organization → correct clientId, or the tenant in authority
             700025 the app is a public client, and a secret was sent → remove clientSecret from the settings
             700027 the client's signature was not accepted: its key is not registered \
             → register the certificate of clientKey for the app
@@ -142,34 +142,34 @@ struct EntraError: Sendable {
         (
             .administrator,
             """
-            7000112 the app is disabled → ask an administrator of the organisation to enable the app
-            50034 there is no such account in the organisation \
+            7000112 the app is disabled → ask an administrator of the organization to enable the app
+            50034 there is no such account in the organization \
             → sign in with another account, or ask an administrator to add this one
-            51004 there is no such account in the organisation \
+            51004 there is no such account in the organization \
             → sign in with another account, or ask an administrator to add this one
-            50057 the account is disabled → ask an administrator of the organisation to enable it
-            50105 the account is not assigned to the app → ask an administrator of the organisation to assign it
-            50014 the account of a guest is not ready → ask an administrator to invite it again
-            53000 the organisation allows managed devices only, and this one does not comply \
-            → ask an administrator how to enrol this device
-            53001 the organisation allows devices of its own domain only \
+            50057 the account is disabled → ask an administrator of the organization to enable it
+            50105 the account is not assigned to the app → ask an administrator of the organization to assign it
+            50014 the account of the guest is not ready → ask an administrator to invite the guest again
+            53000 the organization allows managed devices only, and this one does not comply \
+            → ask an administrator how to enroll this device
+            53001 the organization allows only devices of its domain \
             → ask an administrator how to join this device
-            53002 the organisation allows approved apps only \
-            → ask an administrator of the organisation to approve the app
-            53003 the organisation's conditional access policies block this sign-in \
-            → ask an administrator which condition is not met: place, device or app
-            53004 the organisation blocks setting up another factor from here \
-            → set it up from a place that the organisation knows, or ask an administrator
-            530003 the organisation allows managed devices only → ask an administrator how to enrol this device
-            530034 the organisation has blocked access for the guest's own organisation \
-            → ask an administrator of the organisation
-            90093 only an administrator may consent to what the app asks for \
-            → ask an administrator of the organisation to consent to the app
-            90094 only an administrator may consent to what the app asks for \
-            → ask an administrator of the organisation to consent to the app
-            65005 the app asks for a service that the organisation has not \
-            → ask an administrator of the organisation to consent to the app
-            240001 the account may not register devices → ask an administrator of the organisation to allow it
+            53002 the organization allows approved apps only \
+            → ask an administrator of the organization to approve the app
+            53003 the organization's conditional access policies block this sign-in \
+            → ask an administrator which condition is not met: location, device or app
+            53004 the organization blocks setting up another factor from here \
+            → set it up from a location that the organization knows, or ask an administrator
+            530003 the organization allows managed devices only → ask an administrator how to enroll this device
+            530034 the organization blocks the guest's organization \
+            → ask an administrator of the organization
+            90093 only an administrator may consent to the permissions of the app \
+            → ask an administrator of the organization to consent to the app
+            90094 only an administrator may consent to the permissions of the app \
+            → ask an administrator of the organization to consent to the app
+            65005 the app requests a service that the organization does not have \
+            → ask an administrator of the organization to consent to the app
+            240001 the account may not register devices → ask an administrator of the organization to allow it
             """
         ),
         (
@@ -178,8 +178,8 @@ struct EntraError: Sendable {
             50000 the provider could not issue a token
             50053 the account is locked after too many attempts, or the network's address is not trusted
             50196 the provider saw the same request too often in a short time
-            90024 the provider could not reach a part of its own
-            90033 the provider has a passing fault
+            90024 the provider could not reach one of its services
+            90033 the provider has a transient error
             90055 there were too many requests
             """
         ),

@@ -45,7 +45,7 @@ struct KeyLoader {
             throw StorageError(
                 .notAStore, location: storage.location,
                 reason: "it has accounts, but nothing that tells which key opens them",
-                hint: "restore it from a copy, or \(StorageRemedy.chooseStore(.other)); nothing was changed")
+                hint: "restore it from a copy, or \(StorageRemedy.chooseStore(.other)); the store is unchanged")
         }
         let record = try await KeyLocationRecord.read(storage)
         let choice = given == nil ? locations.choice ?? record?.current ?? .keyFile : given?.choice

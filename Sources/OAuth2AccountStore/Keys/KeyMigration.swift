@@ -70,7 +70,7 @@ extension KeyMigration {
             where choice == .secretService
             && error.hint.actions.contains(where: { $0 as? KeyRemedy == SecretServiceError.elsewhere })
         {
-            error.hint = "try again in a desktop session with a keyring; nothing was changed: \(state)"
+            error.hint = "try again in a desktop session with a keyring; the key is unchanged: \(state)"
             throw error
         }
     }
@@ -84,7 +84,7 @@ extension KeyMigration {
             guard equalInConstantTime(existing.bytes, key.bytes) else {
                 throw KeyCustodyError(
                     location: target.location, reason: "another key is there already",
-                    hint: "see what it belongs to, move it away, and try again; nothing was changed")
+                    hint: "check which store it belongs to, move it away, and try again; the key is unchanged")
             }
             return
         }
@@ -94,8 +94,8 @@ extension KeyMigration {
             try await target.save(key)
             guard let copy = try await target.key(), equalInConstantTime(copy.bytes, key.bytes) else {
                 throw KeyCustodyError(
-                    location: target.location, reason: "the key does not come back as it was put there",
-                    hint: "choose another place; the key is still in \(record.current.explanation)")
+                    location: target.location, reason: "it returned another key than the one that was saved",
+                    hint: "choose another location; the key is still in \(record.current.explanation)")
             }
         } catch {
             // The copy is not in use.

@@ -35,11 +35,12 @@ enum FileReplacement {
                 throw .system(errno, location: journal, doing: "keeping the journal of the damaged file")
             }
             guard rename(path, location) == 0 else {
-                throw .system(errno, location: location, doing: "putting the new file in its place")
+                throw .system(errno, location: location, doing: "replacing the damaged file")
             }
             return kept
         }
         throw StorageError(
-            .other, location: location, reason: "a hundred damaged files are kept beside it", hint: "move them away")
+            .other, location: location, reason: "a hundred damaged files are already in its folder",
+            hint: "move them away")
     }
 }

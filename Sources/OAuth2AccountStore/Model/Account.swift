@@ -32,9 +32,9 @@ public struct Account: Sendable, Identifiable, Equatable {
             switch self {
             case .grantGone: "the provider no longer accepts the saved sign-in"
             case .answerLost:
-                "the provider had issued new tokens in an answer that never arrived, and no longer accepts the former ones"
+                "the response with the new tokens was lost, and the provider no longer accepts the previous ones"
             case .noRefreshToken: "the access token is no longer valid, and there is no refresh token"
-            case .interactionRequired: "the provider wants to ask the person something"
+            case .interactionRequired: "the provider requires input from the user"
             case .scopeNotGranted: "a permission is needed that was not granted"
             }
         }

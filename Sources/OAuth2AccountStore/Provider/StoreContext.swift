@@ -60,7 +60,7 @@ extension StoreContext {
         throw AccountStoreError(
             .settings, what: "no policy \(policy.debugDescription)",
             reason: names.isEmpty
-                ? "the settings of \(name) name no policies" : "\(name) has \(names.joined(separator: ", "))",
+                ? "the settings of \(name) do not have policies" : "\(name) has \(names.joined(separator: ", "))",
             remedy: .changeSettings,
             hint: SpellingSuggestion.nearest(to: policy, in: names).map { "did you mean \($0)?" })
     }

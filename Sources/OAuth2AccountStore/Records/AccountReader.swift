@@ -56,7 +56,7 @@ struct AccountReader: Sendable {
                 .damagedRecord, what: "cannot read account \(id)",
                 reason: "its record is damaged or sealed with another key",
                 remedy: .signInAgain,
-                hint: "the record is left as it is; sign in again to make a new one")
+                hint: "the record is unchanged; sign in again to create a new one")
         }
         let read = CachedRecord(record: record, revision: sealed.revision, position: sealed.position)
         // A lower revision than before this read means that an older copy of the storage was restored.

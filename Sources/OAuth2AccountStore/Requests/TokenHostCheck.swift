@@ -9,7 +9,7 @@ extension AccountType {
     /// - Throws: ``AccountStoreError`` of the kind `settings`.
     func checkTokenHost(of url: URL) throws {
         guard let host = TokenHost(url) else {
-            throw rejection("the address is no complete https address", "begin it with https:// and the host's name")
+            throw rejection("the URL is not a complete https URL", "start it with https:// and the host")
         }
         guard tokenHosts.contains(where: host.isAllowed) else {
             throw rejection(
@@ -18,7 +18,7 @@ extension AccountType {
             )
         }
         guard url.scheme?.lowercased() == "https" || url.isLoopback else {
-            throw rejection("a token never goes by plain http to another machine", "use https")
+            throw rejection("a token is never sent over plain http to another machine", "use https")
         }
     }
 

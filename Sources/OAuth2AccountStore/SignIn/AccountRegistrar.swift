@@ -31,7 +31,7 @@ struct AccountRegistrar: StoreCollaborator {
         }
         // Without a subject, the account of another user would match.
         if serviceGrant == nil, identity.subject == nil, !(type.userinfoClaims.isEmpty && type.tokenClaims.isEmpty) {
-            throw OAuth2Error.invalidResponse(member: "sub", reason: "the provider did not say who signed in")
+            throw OAuth2Error.invalidResponse(member: "sub", reason: "the provider did not identify the user")
         }
         let tokens = TokenSet(response, requested: requested, received: received)
         let issuer = identity.issuer ?? connection.server.issuer

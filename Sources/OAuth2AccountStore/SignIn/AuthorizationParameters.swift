@@ -45,7 +45,7 @@ struct AuthorizationParameters {
 
     private static func maximumAge(_ option: Int?, _ parameter: String?) throws(OAuth2Error) -> Int? {
         if let parameter, option == nil {
-            guard let age = Int(parameter) else { throw .configuration("max_age is no whole number of seconds") }
+            guard let age = Int(parameter) else { throw .configuration("max_age is not a whole number of seconds") }
             return try maximumAge(age, nil)
         }
         guard let option else { return nil }

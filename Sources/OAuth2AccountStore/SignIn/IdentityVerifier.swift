@@ -94,7 +94,7 @@ struct IdentityVerifier: StoreCollaborator {
         }
         guard let subject else {
             throw OAuth2Error.invalidResponse(
-                member: "sub", reason: "the userinfo answer is signed, and there is no ID token to compare it with")
+                member: "sub", reason: "the userinfo response is signed, and there is no ID token to compare it with")
         }
         var validation = connection.idTokenValidation()
         if let registered { validation.algorithms = [registered] }

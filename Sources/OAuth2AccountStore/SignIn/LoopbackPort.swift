@@ -6,7 +6,7 @@ package enum LoopbackPort {
     package static func hint(_ port: UInt16?, of type: String) -> Hint {
         guard let port else { return "set redirectUri of \(type) to http://127.0.0.1/callback" }
         return
-            "see which program has the port: \(listenerCommand(port)); close it, or name another port in redirectUri of \(type)"
+            "to find the program that uses the port, run: \(listenerCommand(port)); close it, or set another port in redirectUri of \(type)"
     }
 
     /// The command line that names the program with the port. `ss` and `lsof` are on most machines.

@@ -12,7 +12,7 @@ extension SignInCoordinator {
         guard redirect.isLoopback else {
             throw AccountStoreError(
                 .settings, what: "cannot sign in with the browser",
-                reason: "the redirect URI \(redirect.text) does not lead to this machine", remedy: .changeSettings,
+                reason: "the redirect URI \(redirect.text) does not point to this machine", remedy: .changeSettings,
                 hint: "set redirectUri to http://127.0.0.1/callback, and register it with the provider")
         }
         let result = Promise<Account>()
@@ -67,8 +67,8 @@ extension SignInCoordinator {
             group.addTask { [dependencies] in
                 try await dependencies.sleep(timeout)
                 throw AccountStoreError(
-                    .timedOut, what: "the sign-in was not finished", reason: "nobody came back within \(timeout)",
-                    remedy: .retryLater(after: nil), hint: "begin again, with more time if it is needed")
+                    .timedOut, what: "the sign-in was not finished", reason: "no redirect within \(timeout)",
+                    remedy: .retryLater(after: nil), hint: "try again, with a longer time limit if necessary")
             }
             guard let account = try await group.next() else { throw CancellationError() }
             return account

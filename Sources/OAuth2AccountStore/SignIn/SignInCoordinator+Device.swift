@@ -62,7 +62,7 @@ private struct DeviceSignIn {
                 throw AccountStoreError(
                     .denied, what: "cannot sign in", reason: "the sign-in was refused on the other device",
                     remedy: .nothing, provider: ProviderError(code: .accessDenied))
-            case .expired: throw lastError ?? timedOut("the code has expired", "begin again for a new code")
+            case .expired: throw lastError ?? timedOut("the code has expired", "try again with a new code")
             case .failed(let error): throw connection.redacting(error, .deviceCode(authorization.deviceCode))
             }
             let event: DevicePolling.Event
@@ -78,7 +78,7 @@ private struct DeviceSignIn {
         if seconds > 0 { try await dependencies.sleep(.seconds(seconds)) }
         try Task.checkCancellation()
         if let deadline, time > deadline {
-            throw timedOut("nobody finished it in time", "begin again, with more time if it is needed")
+            throw timedOut("it was not finished in time", "try again, with a longer time limit if necessary")
         }
     }
 

@@ -34,12 +34,12 @@ extension SignInCoordinator {
             guard let sign, sign.expires > dependencies.now() else {
                 throw AccountStoreError(
                     .timedOut, what: "the sign-in was not finished", reason: "the code came too late",
-                    remedy: .retryLater(after: nil), hint: "begin again, with more time if it is needed")
+                    remedy: .retryLater(after: nil), hint: "try again, with a longer time limit if necessary")
             }
             guard !code.isEmpty, code.utf8.count <= 4096, code.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
                 throw AccountStoreError(
-                    .redirectRefused, what: "cannot sign in", reason: "what was pasted is no code", remedy: .nothing,
-                    hint: "begin again, and copy the code that the provider shows, and nothing else")
+                    .redirectRefused, what: "cannot sign in", reason: "the pasted text is not a code", remedy: .nothing,
+                    hint: "try again, and copy only the code that the provider shows")
             }
             return try await finish(sign, Secret(code))
         } catch {

@@ -70,7 +70,7 @@ final class SignInCoordinator: StoreCollaborator {
         guard type.provider != .staticToken else {
             throw AccountStoreError(
                 .settings, what: "cannot sign in to \(name)",
-                reason: "its settings name no provider: it uses a token that you supply", remedy: .changeSettings,
+                reason: "its settings do not have a provider: it uses a token that you supply", remedy: .changeSettings,
                 hint: "\(AccountRemedy.supplyToken(type: name))")
         }
         return try await client(of: type, offering: endpoint)

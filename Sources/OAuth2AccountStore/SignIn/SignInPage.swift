@@ -37,12 +37,12 @@ enum SignInPage {
         case .failed(let error): [Self.reason(error), "You can close this tab."]
         case .refused:
             [
-                "This is not the answer to a sign-in that is waiting here. Nothing was changed.",
-                "If you were signing in, go back to the program: it shows the address to open.",
+                "No sign-in waits for this redirect. No account was changed.",
+                "To sign in, go back to the program: it shows the URL to open.",
             ]
         case .notFound:
-            ["This address only waits for a sign-in to come back.", "Go back to the tab in which you were signing in."]
-        case .wrongMethod: ["A sign-in comes back with GET.", "Begin again in the program."]
+            ["This page only receives the redirect of a sign-in.", "Go back to the tab in which you were signing in."]
+        case .wrongMethod: ["The redirect of a sign-in uses GET.", "Try again in the program."]
         }
     }
 
@@ -55,19 +55,20 @@ enum SignInPage {
     /// Returns the error and the next step in fixed words. Only the program shows the provider's text.
     private static func reason(_ error: any Error) -> String {
         guard let error = error as? AccountStoreError else {
-            return "The sign-in did not work. The program says why, and what to do."
+            return "The sign-in failed. The program shows the reason and the next step."
         }
         switch error.kind {
         case .denied:
             return
-                "The sign-in was refused or cancelled. Nothing was changed. To sign in after all, start anew in the program."
+                "The sign-in was denied or cancelled. No account was changed. To sign in, try again in the program."
         case .network, .unavailable:
-            return "The provider did not answer. Nothing was changed. Try again later in the program, which says more."
+            return
+                "The provider did not respond. No account was changed. The program shows the reason. Try again later."
         case .settings:
-            return "The provider does not take the program's settings. The program says which, and what to change."
+            return "The provider rejected the program's settings. The program shows which setting to change."
         case .storage, .key:
-            return "The sign-in could not be saved on this machine. The program says why, and what to do."
-        default: return "The sign-in did not work. The program says why, and what to do."
+            return "The sign-in could not be saved on this machine. The program shows the reason and the next step."
+        default: return "The sign-in failed. The program shows the reason and the next step."
         }
     }
 

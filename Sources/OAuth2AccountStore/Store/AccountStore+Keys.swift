@@ -64,7 +64,7 @@ extension AccountStore {
     /// - Returns: the path of the damaged file from now on.
     /// - Throws: ``AccountStoreError``; the damaged file is then where it was.
     public static func use(_ report: SalvageReport, inPlaceOf storage: SQLiteStorage) async throws -> String {
-        try await AccountStoreError.wrappingErrors("cannot put the new file in its place") {
+        try await AccountStoreError.wrappingErrors("cannot replace the damaged file") {
             try FileReplacement.replace(storage.location, by: report.path)
         }
     }

@@ -28,9 +28,9 @@ actor TokenBroker: StoreCollaborator {
     ) async throws -> AccessToken {
         if let claims = requested.claims, (try? JSONValue(parsing: claims))?.object == nil {
             throw AccountStoreError(
-                .settings, what: RefreshOutcome.failure, reason: "the claims are no JSON object",
+                .settings, what: RefreshOutcome.failure, reason: "the claims are not a JSON object",
                 remedy: .changeSettings,
-                hint: "give them as they came, decoded from base64url, such as {\"access_token\": {…}}")
+                hint: "decode them from base64url, and pass them unchanged, such as {\"access_token\": {…}}")
         }
         let start = dependencies.uptime()
         while true {

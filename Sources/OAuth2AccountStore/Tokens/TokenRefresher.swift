@@ -247,7 +247,7 @@ struct TokenRefresher: StoreCollaborator {
             return AccountStoreError(
                 .signInNeeded(.grantGone), what: "sign-in needed",
                 reason:
-                    "the provider refused the refresh with HTTP status 400 and gave no reason; the saved sign-in is kept",
+                    "the provider rejected the refresh with HTTP status 400 and no reason; the saved tokens are unchanged",
                 remedy: .signInAgain)
         default: return error
         }

@@ -23,7 +23,7 @@ public struct AccountFile: Sendable {
     /// The forms.
     public enum Format: String, Sendable {
         /// A token answer.
-        case tokenAnswer = "token answer"
+        case tokenAnswer = "token response"
         /// The token cache of MSAL.
         case msalCache = "MSAL token cache"
         /// An archive of NXOAuth2Client's accounts.
@@ -84,7 +84,7 @@ public struct AccountFile: Sendable {
         if !members.isEmpty, members.allSatisfy({ $0.value.object?["accountType"] != nil }) { return .archive }
         throw AccountFileError(
             source: reader.source, location: nil,
-            expected: "a token answer, a token cache of MSAL, an archive of NXOAuth2 accounts or an export",
+            expected: "a token response, a token cache of MSAL, an archive of NXOAuth2 accounts or an export",
             found: "an object of another kind")
     }
 

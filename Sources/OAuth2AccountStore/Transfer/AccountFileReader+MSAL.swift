@@ -141,7 +141,7 @@ extension AccountFileReader {
             entry.fill(unverified: entry.tokens.idToken)
             contents.entries.append(entry)
             if all.count > 1 {
-                let reason = "\(all.count - 1) further access tokens: they are asked for again when needed"
+                let reason = "\(all.count - 1) additional access tokens: the store requests new ones when needed"
                 contents.left.append((location, name, reason))
             }
         }

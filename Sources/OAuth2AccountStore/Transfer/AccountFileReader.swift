@@ -19,7 +19,7 @@ struct AccountFileReader {
     func tokenAnswer(_ response: AccountFileObject) throws(AccountFileError) -> Contents {
         let idToken = try response.secret("id_token")
         var entry = AccountFile.Entry(
-            location: "the token answer",
+            location: "the token response",
             tokens: try response.tokens(
                 access: "access_token", refresh: "refresh_token", idToken: idToken, type: "token_type",
                 lifetime: try response.seconds("expires_in")))

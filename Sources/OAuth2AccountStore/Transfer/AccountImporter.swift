@@ -102,7 +102,8 @@ struct AccountImporter: StoreCollaborator {
         }
         let policies = [entry.policy].compactMap { $0 } + entry.policySignIns.keys.filter { !$0.isEmpty }.sorted()
         if let policy = policies.first(where: { found.policies[$0] == nil }) {
-            return rejection("its tokens are of the policy \(policy.debugDescription), and \(found.name) names none so")
+            return rejection(
+                "its tokens are of the policy \(policy.debugDescription), and \(found.name) does not have this policy")
         }
         if let host = entry.host, !host.isEmpty, let own = found.providerHost,
             AccountFileReader.cloud(own) != AccountFileReader.cloud(host)

@@ -96,7 +96,7 @@ public struct Discovery: Sendable, Equatable {
         let metadata = try ResponseObject(response, name: "the metadata at \(url)").members
         guard !metadata.duplicatedNames.contains("issuer"), let issuer = metadata["issuer"]?.string, !issuer.isEmpty
         else {
-            throw .invalidResponse(member: "issuer", reason: "the metadata at \(url) names no issuer")
+            throw .invalidResponse(member: "issuer", reason: "the metadata at \(url) does not have an issuer")
         }
         guard accepts(issuer) else {
             throw .invalidResponse(

@@ -71,7 +71,7 @@ extension BrowseDrawing {
     private var barKeys: [(key: String, words: String)] {
         switch model.overlay {
         case .copyMenu: return [("j k", "choose"), ("Enter", "copy"), ("Esc", "back")]
-        case .accounts: return [("j k", "choose"), ("s", "sign in anew"), ("Enter", "use"), ("Esc", "back")]
+        case .accounts: return [("j k", "choose"), ("s", "sign in again"), ("Enter", "use"), ("Esc", "back")]
         case .signIn(let underWay):
             if underWay.failure != nil { return [("Enter", "try again"), ("Esc", "back")] }
             guard underWay.progress != nil else { return [("Esc", "give up"), ("ctrl-c", "end")] }

@@ -120,7 +120,7 @@ extension BrowseDrawing {
         case .notRequested:
             return line(model.detail.groupsNumber == nil ? "Not known here." : "Asking for the groups…", .dimmed)
         case .none: return line("In no group.", .dimmed)
-        case .notPermitted(let error): return line("Groups: \(BrowseModel.words(error)). a signs in anew.", .warning)
+        case .notPermitted(let error): return line("Groups: \(BrowseModel.words(error)). a signs in.", .warning)
         case .failed(let error): return line("Groups: \(BrowseModel.words(error)). M twice tries again.", .failure)
         case .value(let groups):
             var lines = groups.prefix(Self.maximumGroups).map { group in

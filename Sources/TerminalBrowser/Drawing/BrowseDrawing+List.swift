@@ -69,7 +69,7 @@ extension BrowseDrawing {
         if lines.count < rows, isAllThereIs || (model.list.hasMore && model.list.number != model.search.live) {
             let words =
                 isAllThereIs
-                ? "There are more: type more letters of the name." : "There are more: R reads the list anew."
+                ? "There are more: type more letters of the name." : "There are more: R reloads the list."
             lines.append(ScreenLine("  " + words, .dimmed, columns: columns))
         }
         if lines.count < rows, model.list.isPartial {
@@ -136,7 +136,7 @@ extension BrowseDrawing {
             // Where there is room for little, what to do comes first.
             if model.layout.bodyRows < 6 { return [ScreenText(text: "Enter signs in.", style: .key)] }
             return [
-                plain("Welcome. Nobody is signed in yet."), ScreenText(text: "Enter signs in.", style: .key),
+                plain("Welcome. You are not signed in yet."), ScreenText(text: "Enter signs in.", style: .key),
                 quiet("Then type the beginning of a name, and people appear here."),
             ]
         }
@@ -151,7 +151,8 @@ extension BrowseDrawing {
         let text = model.query.searchText.visible
         if model.isWaiting {
             return [
-                quiet(model.delayEnd == nil ? "Searching for \(text)…" : "\(text) is searched for after the pause.")
+                quiet(
+                    model.delayEnd == nil ? "Searching for \(text)…" : "The search for \(text) starts after the delay.")
             ]
         }
         guard model.isLongEnough else {

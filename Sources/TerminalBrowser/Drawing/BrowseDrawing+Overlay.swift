@@ -78,7 +78,7 @@ extension BrowseDrawing {
         }
         switch underWay.progress {
         case .browser(let address):
-            add("Your browser shows the sign-in page. Finish there; this goes on by itself.")
+            add("Your browser shows the sign-in page. Finish there; this screen then continues.")
             add("If it did not open, go to this address (c copies it):", .dimmed)
             add(address, .dimmed)
         case .code(let code, let address) where model.layout.bodyRows < 6:
@@ -89,7 +89,7 @@ extension BrowseDrawing {
             add(address, .key)
             add("and enter this code:")
             add(code, .heading)
-            add("This goes on by itself when you are done.", .dimmed)
+            add("This screen continues when you are done.", .dimmed)
         default: add("Preparing the sign-in…", .dimmed)
         }
         return lines

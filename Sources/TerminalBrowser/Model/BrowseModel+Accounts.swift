@@ -26,7 +26,7 @@ extension BrowseModel {
         }
         guard current != self.current else { return }
         let before = self.current
-        let lost = marked.isEmpty ? nil : "Nobody is marked any more."
+        let lost = marked.isEmpty ? nil : "The marks are removed."
         self.current = current
         restart()
         guard let before else {
@@ -107,7 +107,7 @@ extension BrowseModel {
         guard account.id != current else { return say("\(account.label.visible) is in use already.") }
         emit(.use(account.id))
         current = account.id
-        let lost = marked.isEmpty ? "" : " Nobody is marked any more."
+        let lost = marked.isEmpty ? "" : " The marks are removed."
         restart()
         say("Now searching as \(account.label.visible).\(lost)", .good)
     }

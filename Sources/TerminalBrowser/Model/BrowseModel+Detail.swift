@@ -142,7 +142,7 @@ extension BrowseModel {
     mutating func sayNoUser() {
         if list.rows.isEmpty, isWaiting { return saySearching() }
         say(
-            list.rows.isEmpty ? "Nobody is listed: / goes to the search line." : "Nobody is known by this row.",
+            list.rows.isEmpty ? "The list is empty: / goes to the search line." : "This row does not identify a user.",
             .warning)
     }
 

@@ -22,7 +22,7 @@ extension BrowseModel {
             focus = .query
             var isCut = false
             edit { isCut = $0.insert(text) }
-            if isCut { say("Only the beginning of what was pasted is searched for.", .warning) }
+            if isCut { say("The search uses only the start of the pasted text.", .warning) }
         default:
             switch focus {
             case .query: pressInQuery(key)
@@ -236,7 +236,7 @@ extension BrowseModel {
         case .escape, .character("q"):
             if underWay.failure == nil {
                 emit(.cancel(underWay.number))
-                say("The sign-in was given up.")
+                say("You cancelled the sign-in.")
             }
             overlay = nil
         default: break

@@ -132,18 +132,18 @@ extension BrowseModel {
             switch detail.manager {
             case .value(let user): show([user], .manager(of: name, id: jump.id), isReload: jump.isReload)
             case .none: say("\(name) has no manager.")
-            case .notRequested: say("The manager of \(name) is not known here.", .warning)
+            case .notRequested: say("The directory did not return the manager of \(name).", .warning)
             case .notPermitted(let error):
-                say("The manager of \(name): \(Self.words(error)). a signs in anew.", .failure)
+                say("The manager of \(name): \(Self.words(error)). a signs in.", .failure)
             case .failed(let error): say("The manager of \(name): \(Self.words(error)). R tries again.", .failure)
             }
         case .reports:
             switch detail.reports {
             case .value(let users) where !users.isEmpty:
                 show(users.map { User(json: $0.json) }, .reports(of: name, id: jump.id), isReload: jump.isReload)
-            case .value, .none: say("Nobody reports to \(name).")
-            case .notRequested: say("Who reports to \(name) is not known here.", .warning)
-            case .notPermitted(let error): say("Reports of \(name): \(Self.words(error)). a signs in anew.", .failure)
+            case .value, .none: say("\(name) has no direct reports.")
+            case .notRequested: say("The directory did not return the reports of \(name).", .warning)
+            case .notPermitted(let error): say("Reports of \(name): \(Self.words(error)). a signs in.", .failure)
             case .failed(let error):
                 say("Reports of \(name): \(Self.words(error)). \(jump.isReload ? "R" : "r") tries again.", .failure)
             }

@@ -39,7 +39,7 @@ enum KeyHelp {
                 ("m", [.character("m")], "the manager"),
                 ("r", [.character("r")], "the direct reports"),
                 ("M", [.character("M")], "the groups"),
-                ("[ ]", [.character("["), .character("]")], "back to what was shown, and forward"),
+                ("[ ]", [.character("["), .character("]")], "go back and forward"),
                 ("c", [.character("c")], "copy the mail address"),
                 ("y", [.character("y")], "menu of everything that can be copied"),
                 ("space", [.character(" ")], "mark the user"),

@@ -145,9 +145,9 @@ import OAuth2AccountStore
         } catch {
             guard !Task.isCancelled else { return }
             var failure = BrowseFailure(reporting: error)
-            // What is said of a sign-in that was saved is untrue where there is none.
+            // Without accounts this part says nothing.
             if known.isEmpty {
-                failure.hint = failure.hint?.replacing("; the saved sign-in is untouched", with: "")
+                failure.hint = failure.hint?.replacing("; no account was changed", with: "")
             }
             inbox.post(.signIn(number, .failed(failure)))
         }

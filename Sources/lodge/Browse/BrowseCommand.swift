@@ -24,7 +24,7 @@ import TerminalBrowser
             "lodge browse --fields id,displayName | cut -f 1",
         ], arguments: [Input.text], options: [Input.fields, Input.offline], formats: OutputFormat.ofUsers,
         json: .array(
-            of: [:], note: "The picker writes the chosen users: the properties of Graph, or those of --fields"),
+            of: [:], note: "The picker writes the chosen users: the properties of Graph, or the fields of --fields"),
         timeoutUse: .request
     ) { try await BrowseCommand(context: $0).run() }
 

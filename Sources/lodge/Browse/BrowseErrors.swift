@@ -21,7 +21,7 @@ extension BrowseFailure {
     }
 
     static let notSignedIn = BrowseFailure(
-        summary: "nobody is signed in", hint: "sign in to an account", needsSignIn: true)
+        summary: "not signed in", hint: "sign in to an account", needsSignIn: true)
 
     private static func delay(_ error: any Error) -> Duration? {
         switch error {
@@ -42,7 +42,7 @@ extension CommandError {
                 .usage, "browse cannot use this terminal",
                 reason: name.isEmpty
                     ? "TERM is not set"
-                    : "TERM is \(name.debugDescription), which cannot move its cursor or is not known here",
+                    : "TERM is \(name.debugDescription), which is unknown or cannot move its cursor",
                 hint:
                     "set TERM to the name of your terminal, such as xterm-256color; \(run: "search") ada works without it"
             )

@@ -43,7 +43,8 @@ struct Command: Sendable {
     private let subcommands: [Command]
 
     init(
-        _ name: String, aliases: [String] = [], _ summary: String, discussion: String = "", examples: [String] = [],
+        _ name: String, aliases: [String] = [], _ summary: String, discussion: String = "",
+        examples: [CommandExample] = [],
         arguments: [any DeclaredArgument] = [], options: [any DeclaredOption] = [],
         formats: [OutputFormat] = OutputFormat.ofThings, json: JSONShape? = nil, timeoutUse: TimeoutUse = .command,
         needsNoSettings: Bool = false, run: @escaping Run
@@ -59,7 +60,8 @@ struct Command: Sendable {
     }
 
     init(
-        _ name: String, _ summary: String, discussion: String = "", examples: [String] = [], subcommands: [Command],
+        _ name: String, _ summary: String, discussion: String = "", examples: [CommandExample] = [],
+        subcommands: [Command],
         defaultSubcommand: String? = nil, needsNoSettings: Bool = false
     ) {
         spec = CommandSpec(

@@ -74,7 +74,7 @@ final class OpenStores: Sendable {
         guard let settingsDirectory else { throw CommandError.homeless }
         throw CommandError(
             .settings, "no settings", reason: "there is no \(settingsDirectory)/settings.json",
-            hint: "\(run: "providers add") entra --client-id ID, or name a file with --settings; "
+            hint: "\(run: "providers add") entra --client-id ID, or use --settings FILE; "
                 + "to look around first: lodge demo")
     }
 
@@ -235,13 +235,13 @@ final class OpenStores: Sendable {
         let accounts = try await store.accounts(ofType: invocation[GlobalOptions.type])
         let found = Self.accounts(named: name, among: accounts)
         if found.count > 1 {
-            throw CommandError(several: found, named: name, hint: "name one by its identifier, or its type with --type")
+            throw CommandError(several: found, named: name, hint: "use its identifier, or its type with --type")
         }
         guard let account = found.first else {
             try await reportDamage(store)
             let near = SpellingSuggestion.nearest(to: name, in: accounts.map(\.label))
             throw CommandError(
-                .notFound, "no account \(name)", reason: "the store has none of this name",
+                .notFound, "no account \(name)", reason: "no account in the store has this name",
                 hint: near.map { "did you mean \($0)?" } ?? "\(run: "accounts")")
         }
         return account
@@ -256,7 +256,7 @@ final class OpenStores: Sendable {
             .store, "the record of an account cannot be read",
             reason:
                 "\(damaged.count) of them, the first \(first.id) of type \(first.type): damaged, or sealed with another key",
-            hint: "nothing was changed; restore a copy of \(store.storageLocation), "
+            hint: "the store is unchanged; restore a copy of \(store.storageLocation), "
                 + "or \(run: "accounts remove") \(first.id) and \(run: "sign-in") \(first.type)")
     }
 }
@@ -266,7 +266,7 @@ extension CommandError {
         self.init(
             .settings, "no account type \(type.debugDescription)",
             reason: "\(settings.source) has \(settings.types.map(\.name).joined(separator: ", "))",
-            hint: "name one of them with --type")
+            hint: "use --type with one of them")
     }
 
     init(several accounts: [Account], named name: String, hint: Hint) {

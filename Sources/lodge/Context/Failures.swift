@@ -54,10 +54,10 @@ extension CommandError {
         case let error as SettingsError:
             self.init(
                 .settings, "wrong settings", reason: error.description,
-                hint: error.hint ?? "correct the file, or name another one with --settings")
+                hint: error.hint ?? "correct the file, or use another one with --settings")
         case let error as HTTPTransportError: self.init(transport: error)
         case is CancellationError: self.init(.interrupted, "interrupted")
-        default: self.init(.failed, "it did not work", reason: "\(error)")
+        default: self.init(.failed, "unexpected error", reason: "\(error)")
         }
     }
 
@@ -66,9 +66,9 @@ extension CommandError {
         let (status, what): (ExitStatus, String) =
             switch error.kind {
             case .invalidRequest, .plainHTTPRefused: (.settings, "the request cannot be sent")
-            case .responseTooLarge: (.failed, "the answer cannot be used")
+            case .responseTooLarge: (.failed, "the response cannot be used")
             case .other: (.failed, "the request failed")
-            default: (.network, "the network did not answer")
+            default: (.network, "no response from the network")
             }
         self.init(status, what, reason: error.description, hint: Self.hint(error))
     }
@@ -83,8 +83,8 @@ extension CommandError {
         case .invalidRequest, .plainHTTPRefused: "correct the address in the settings, or the file of --ca-file"
         case .redirectRefused, .intercepted:
             "check the address; if this network has a sign-in page, open a browser to get past it"
-        case .responseTooLarge: "ask for less at once"
-        case .other: "try again; if it stays: \(run: "doctor")"
+        case .responseTooLarge: "request fewer results"
+        case .other: "try again; if the error remains: \(run: "doctor")"
         default: "check the network and try again"
         }
     }
@@ -111,17 +111,17 @@ extension CommandError {
 
     private static func hint(_ error: AccountStoreError) -> Hint? {
         if error.kind == .denied, error.remedy == .nothing {
-            return "\(AccountRemedy.signIn(type: nil)), and approve what it asks for"
+            return "\(AccountRemedy.signIn(type: nil)), and approve the request"
         }
         return switch error.remedy {
-        case .retryLater(let seconds?) where seconds > 0: "come back in \(seconds) s"
+        case .retryLater(let seconds?) where seconds > 0: "retry in \(seconds) s"
         // Without a response, the provider can have rotated the refresh token.
         case .retryLater where error.kind == .network: "try again later"
-        case .retryLater: "try again later; the saved sign-in is untouched"
+        case .retryLater: "try again later; no account was changed"
         case .signInAgain: signIn(asking: error.provider?.claims)
         case .changeSettings: "correct the settings"
         case .repairStore: "\(run: "doctor")"
-        case .askAdministrator: "ask the administrator of your organisation"
+        case .askAdministrator: "ask the administrator of your organization"
         case .nothing: nil
         }
     }

@@ -21,7 +21,7 @@ extension CommandContext {
         guard flags < 0 || flags & FD_CLOEXEC != 0 else { return }
         throw CommandError(
             .store, "there is no key in file descriptor \(number)", reason: "it is not open",
-            hint: "hand the key over when the program is started: \(number)< FILE")
+            hint: "pass the key when the program starts: \(number)< FILE")
     }
 
     func keyChoice(_ text: String, _ message: String) throws -> KeyCustodyChoice {
@@ -68,10 +68,10 @@ struct PassphraseFile {
     /// Blocks the main thread, none of Swift's pool.
     @MainActor func read() throws -> Secret {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard file >= 0 else { throw failure(String(cString: strerror(errno)), "name a file that can be read") }
+        guard file >= 0 else { throw failure(String(cString: strerror(errno)), "use a file that you can read") }
         defer { close(file) }
         var status = stat()
-        guard fstat(file, &status) == 0 else { throw failure(String(cString: strerror(errno)), "name another file") }
+        guard fstat(file, &status) == 0 else { throw failure(String(cString: strerror(errno)), "use another file") }
         guard status.st_mode & S_IFMT != S_IFREG || status.st_mode & 0o077 == 0 else {
             throw failure("other users can read it", "run: chmod 600 '\(path)'")
         }
@@ -96,17 +96,17 @@ struct PassphraseFile {
             do throws(SystemError) {
                 count = try FileDescriptor.read(file, into: &chunk, waiting: Self.step)
             } catch {
-                throw failure(error.explanation, "name a file that can be read")
+                throw failure(error.explanation, "use a file that you can read")
             }
             guard let count else {
                 waited += Self.step
-                guard waited < Self.patience else { throw failure("nothing came", "write the passphrase to it") }
+                guard waited < Self.patience else { throw failure("it is empty", "write the passphrase to it") }
                 continue
             }
             if count == 0 { break }
             bytes += chunk[..<count]
             guard bytes.count <= Self.maximumByteCount else {
-                throw failure("it has more than \(Self.maximumByteCount) bytes", "name the file with the passphrase")
+                throw failure("it has more than \(Self.maximumByteCount) bytes", "use the file with the passphrase")
             }
         }
         return bytes

@@ -29,7 +29,7 @@ import Platform
         guard file >= 0 else {
             throw CommandError(
                 .usage, "the names cannot be read from \(path)", reason: String(cString: strerror(errno)),
-                hint: "name a file with one identifier, user principal name or mail address a line")
+                hint: "use a file with one identifier, user principal name or mail address per line")
         }
         self.init(file: file, path)
     }
@@ -73,7 +73,7 @@ import Platform
             guard bytes.count <= Self.maximumLine else {
                 throw CommandError(
                     .usage, "a line of \(name) is too long", reason: "expected at most \(Self.maximumLine) bytes",
-                    hint: "give one name a line")
+                    hint: "write one name per line")
             }
             try await readMore()
         }

@@ -70,7 +70,7 @@ extension CommandContext {
         } catch let error as SystemError {
             throw CommandError(
                 .failed, "\(subject) cannot be written to \(path)", reason: error.explanation,
-                hint: "name a file in a folder that exists and may be written to")
+                hint: "choose a file in a writable folder")
         }
     }
 }

@@ -52,7 +52,7 @@ extension CommandError {
     static var homeless: CommandError {
         CommandError(
             .settings, "no settings", reason: StoreLocation.homeless,
-            hint: "set HOME or XDG_CONFIG_HOME, or name a file with --settings")
+            hint: "set HOME or XDG_CONFIG_HOME, or use --settings FILE")
     }
 
     init(incomplete preset: ProviderPreset, file: String) {

@@ -19,7 +19,7 @@ extension RemedyText {
             "check the directory's address in the settings; to allow more users: " + command("sync")
                 + " --limit \(2 * users)"
         case .replaceCopy: command("sync") + " --forget, then " + command("sync")
-        case .chooseOwnStore: "choose a directory of your own with --store"
+        case .chooseOwnStore: "choose a folder that you own with --store"
         case .makeRoom: "make room or choose another directory with --store"
         default: Hint(remedy.description)
         }

@@ -4,7 +4,7 @@ import Platform
 enum StandardInput {
     /// Returns the bytes up to the end. The main thread waits for them, not one of Swift's pool.
     @MainActor static func read(limit: Int) throws -> [UInt8] {
-        try readAll(0, "standard input", limit, hint: "give the token answer alone, as JSON")
+        try readAll(0, "standard input", limit, hint: "pass only the token response, as JSON")
     }
 
     private static func readAll(_ file: Int32, _ name: String, _ limit: Int, hint: Hint) throws -> [UInt8] {
@@ -40,7 +40,7 @@ enum StandardInput {
         let file = open(path, O_WRONLY | O_CLOEXEC)
         func failure(_ error: SystemError) -> CommandError {
             CommandError(
-                .failed, "\(name) cannot be kept in the folder for temporary files", reason: error.explanation,
+                .failed, "cannot save \(name) in the folder for temporary files", reason: error.explanation,
                 hint: "make room there, or set TMPDIR to another folder")
         }
         guard file >= 0 else { throw failure(SystemError()) }
@@ -66,7 +66,7 @@ enum StandardInput {
         switch status.st_mode & S_IFMT {
         case S_IFREG: return nil
         case S_IFDIR: return "it is a folder, not a file"
-        default: return "it is no file but a device"
+        default: return "it is a device, not a file"
         }
     }
 
@@ -76,7 +76,7 @@ enum StandardInput {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return nil }
         defer { close(file) }
-        return try readAll(file, path, limit, hint: "give it in several parts")
+        return try readAll(file, path, limit, hint: "split it into several files")
     }
 
     /// The next line without its end; nil when there is none. What follows the line may be gone.
@@ -90,7 +90,7 @@ enum StandardInput {
             guard bytes.count <= limit else {
                 throw CommandError(
                     .usage, "the line is too long", reason: "expected at most \(limit) bytes",
-                    hint: "paste only what was asked for")
+                    hint: "paste only the requested value")
             }
             if count == 0, bytes.isEmpty { return nil }
             if count == 0 || end != nil { return String(decoding: bytes[..<(end ?? bytes.endIndex)], as: UTF8.self) }

@@ -9,9 +9,9 @@ import OAuth2AccountStore
 /// `demo`: the whole story, over real HTTP, with nothing to set up. Every value shown was received on the way.
 @MainActor struct DemoCommand: CommandHandler {
     nonisolated static let command = Command(
-        "demo", "Show the whole story on a local provider; no set-up needed.",
+        "demo", "Try lodge with a local test provider; needs no account.",
         discussion: """
-            Starts a provider on loopback, signs in, searches, lets the token expire, opens the store anew and signs out. Everything \
+            Starts a provider on loopback, signs in, searches, lets the token expire, opens the store again and signs out. Everything \
             it makes is removed again.
             """, examples: ["lodge demo"], formats: OutputFormat.ofText
     ) { try await DemoCommand(context: $0).run() }
@@ -67,16 +67,16 @@ import OAuth2AccountStore
         let refreshes = provider.tokenRequestCount(grantType: "refresh_token")
         try check(again.map(\.id) == found.map(\.id) && refreshes == 1, "the search after the expiry")
         try say(
-            "On the way: \(refreshes) refresh; the refresh token that came is \(traffic.rotation) the one that was sent."
+            "This needed \(refreshes) refresh. The new refresh token is \(traffic.rotation) the previous one."
         )
         try await showEvents(1)
 
         store = try await open(directory, settings)
         guard let saved = try await store.currentAccount(ofType: Self.typeName) else {
-            throw wrong("the account was not there after opening the store anew")
+            throw wrong("the account is missing after opening the store again")
         }
         try say(
-            "Opened the store anew, as after a relaunch: it has \(saved.displayName ?? saved.label) (\(saved.label)).")
+            "Opened the store again, as after a relaunch: it has \(saved.displayName ?? saved.label) (\(saved.label)).")
         let third = try await search(saved, store)
         try check(third.map(\.id) == found.map(\.id), "the search after the relaunch")
         try await showEvents(0)
@@ -110,7 +110,7 @@ import OAuth2AccountStore
     }
 
     private func signIn(_ store: AccountStore) async throws -> Account {
-        let browser = CurlTransport(userAgent: "the person's browser")
+        let browser = CurlTransport(userAgent: "the user's browser")
         let traffic = traffic
         let account = try await store.signIn(
             to: Self.typeName,
@@ -133,7 +133,7 @@ import OAuth2AccountStore
     }
 
     private func showFirst(of users: [User], _ account: Account, _ store: AccountStore) async throws {
-        guard let id = users.first?.id else { throw wrong("the search found nobody") }
+        guard let id = users.first?.id else { throw wrong("the search found no user") }
         let user = try await GraphDirectory(account: account, in: store).user(id)
         try say("Looked at the first one, \(user.displayName ?? id):")
         try UserRecord(user: user).detail.write(to: console)

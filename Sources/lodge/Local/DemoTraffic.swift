@@ -9,12 +9,12 @@ import Synchronization
 final class DemoTraffic: Sendable {
     private struct Seen {
         var authorization = ""
-        var rotation = "not known to differ from"
+        var rotation = "possibly equal to"
     }
     private let seen = Mutex(Seen())
 
     var authorization: String { seen.withLock { $0.authorization } }
-    /// "another than" or "the same as", for a sentence.
+    /// "different from" or "the same as", for a sentence.
     var rotation: String { seen.withLock { $0.rotation } }
 
     func note(authorization url: URL) {
@@ -37,7 +37,7 @@ final class DemoTraffic: Sendable {
             let sent = form.first(where: { $0.name == "refresh_token" })?.value,
             let received = (try? JSONValue(parsing: response.body))?.object?["refresh_token"]?.string
         else { return }
-        seen.withLock { $0.rotation = sent == received ? "the same as" : "another than" }
+        seen.withLock { $0.rotation = sent == received ? "the same as" : "different from" }
     }
 
     private struct Watcher: HTTPTransport {

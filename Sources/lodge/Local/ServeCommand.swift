@@ -31,7 +31,7 @@ import StrictJSON
     }
 
     nonisolated static let command = Command(
-        "serve", "Run a local provider and directory, for trying things out.",
+        "serve", "Run a local test provider with a sample directory.",
         discussion: """
             It listens on loopback only and ends with Ctrl-C. It prints the issuer, the clients with their secrets and the \
             addresses of the directory; --output json prints one object. Every program on this machine can sign in as any user: \

@@ -13,7 +13,7 @@ import StrictJSON
     }
 
     nonisolated static let listCommand = Command(
-        "list", "List every value with where it came from.", examples: ["lodge config list"],
+        "list", "List every value with its source.", examples: ["lodge config list"],
         json: ConfigValue.shape.list
     ) { try await ConfigCommand(context: $0).list() }
 
@@ -23,11 +23,12 @@ import StrictJSON
     ) { try await ConfigCommand(context: $0).get() }
 
     nonisolated static let setCommand = Command(
-        "set", "Change a value. Moving the key can be interrupted at any time.",
+        "set", "Change a value.",
         discussion: """
-            key-custody is where the key is kept that seals the accounts: key-file (a file of mode 0600 beside them), \
-            secret-service (the desktop's keyring), keychain (macOS), passphrase (asked for in the terminal, or in the file of \
-            LODGE_PASSPHRASE_FILE), or fd:N (handed over in file descriptor N each time; LODGE_KEY_CUSTODY=fd:N).
+            key-custody is the location of the key that seals the accounts: key-file (a file of mode 0600 in their folder), \
+            secret-service (the desktop's keyring), keychain (macOS), passphrase (entered in the terminal, or in the file of \
+            LODGE_PASSPHRASE_FILE), or fd:N (passed in file descriptor N each time; LODGE_KEY_CUSTODY=fd:N). You can interrupt the \
+            change at any time.
             """, examples: ["lodge config set key-custody secret-service"],
         arguments: [Input.changeableName, Input.value], formats: OutputFormat.ofSentences, json: ConfigValue.shape
     ) { try await ConfigCommand(context: $0).set() }
@@ -38,7 +39,7 @@ import StrictJSON
     ) { try ConfigCommand(context: $0).path() }
 
     nonisolated static let group = Command(
-        "config", "Show the values in use, and where each came from.",
+        "config", "Show and change configuration.",
         examples: ["lodge config", "lodge config set key-custody secret-service"],
         subcommands: [listCommand, getCommand, setCommand, pathCommand], defaultSubcommand: "list")
 

@@ -6,14 +6,14 @@ import StrictJSON
 @MainActor
 struct DoctorCommand: CommandHandler {
     enum Input {
-        static let offline = Option.flag("offline", "leave the network alone")
+        static let offline = Option.flag("offline", "do not use the network")
     }
 
     nonisolated static let command = Command(
-        "doctor", "Find what keeps sign-ins from working, and what mends it.",
+        "doctor", "Diagnose sign-in problems.",
         discussion: """
-            Settings, proxy, store, key, locks, sign-ins, the redirect's port, network, discovery and clock are looked at; where the \
-            settings are missing or wrong, the rest. Nothing is changed and nothing secret is sent. The exit status is 0 when only warnings are found, else that of the worst finding.
+            doctor checks settings, proxy, store, key, locks, sign-ins, the redirect's port, network, discovery and clock. It changes \
+            no file and sends no secret. The exit status is 0 if there are only warnings, otherwise the status of the worst problem.
             """, examples: ["lodge doctor", "lodge doctor --output json"], options: [Input.offline],
         json: .array(of: [
             "check": "name", "state": "ok, warning or problem", "found": "", "of": "object of the check",

@@ -37,7 +37,7 @@ import StrictJSON
 
     func run() async throws -> ExitStatus {
         if invocation[Input.all], !invocation[Input.forget] {
-            throw CommandError(.usage, "--all goes with --forget", hint: "lodge help sync")
+            throw CommandError(.usage, "--all requires --forget", hint: "lodge help sync")
         }
         if invocation[Input.forget] { return try await forget() }
         let properties = try properties()

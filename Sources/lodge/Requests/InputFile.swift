@@ -15,7 +15,7 @@ struct InputFile {
         descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw CommandError(
-                .failed, "what comes from standard input cannot be kept in \(name)",
+                .failed, "cannot save standard input in \(name)",
                 reason: String(cString: strerror(errno)), hint: "make room there, or set TMPDIR to another folder")
         }
         #if os(Linux)

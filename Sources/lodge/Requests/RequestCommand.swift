@@ -11,7 +11,7 @@ import OAuth2AccountStore
         static let header = Option.texts(
             "header", "NAME: VALUE", "header field to send")
         static let data = Option.text(
-            "data", "TEXT", "content as it is, or @FILE, or @- for standard input", allowsEmpty: true,
+            "data", "TEXT", "content, or @FILE, or @- for standard input", allowsEmpty: true,
             completion: .content)
         static let json = Option.text(
             "json", "JSON", "content as JSON, or @FILE, or @-", completion: .content)
@@ -29,11 +29,11 @@ import OAuth2AccountStore
         static let noAccount = Option.flag(
             "no-account", "send it without a token")
         static let scope = Option.texts(
-            "scope", "SCOPE", "what the token must be good for")
+            "scope", "SCOPE", "require this scope")
     }
 
     nonisolated static let command = Command(
-        "request", "Send a signed request to any API, and show the answer.",
+        "request", "Send an authorized request to an API.",
         discussion: """
             URL is an https URL of a host that the account type names (graphAPI, resourceHosts), or a path below its API, such as /me. \
             Without --account and --type, lodge uses the account type whose resources include the URL. Content is one of --data, --json, \
@@ -87,7 +87,8 @@ import OAuth2AccountStore
             type = settings[found.type]
             transport = found.transport(in: store, scopes: scopes)
             if header["Authorization"] != nil {
-                console.note("The account's token takes the place of the Authorization header; --no-account keeps it.")
+                console.note(
+                    "The account's token replaces the Authorization header. To send your own, use --no-account.")
             }
         } else {
             type = named.flatMap { $0[context.typeName($0)] }
@@ -184,7 +185,7 @@ import OAuth2AccountStore
         if file == "-" { return nil }
         guard !OutputFormat.names.contains(file) else {
             throw CommandError(
-                .usage, "--output of request names a file, not a format", reason: "the answer is shown as it comes",
+                .usage, "--output of request is a file, not a format", reason: "request prints the response unchanged",
                 hint: "leave it out, or write ./\(file) for a file of this name")
         }
         return file
@@ -203,7 +204,7 @@ import OAuth2AccountStore
         guard isText else {
             throw CommandError(
                 .usage, "--header \(name) has a line break or another control character",
-                reason: "a field is one line of text", hint: "give --header once for each field")
+                reason: "a field is one line of text", hint: "use --header once for each field")
         }
         var rest = value
         while rest.first == " " || rest.first == "\t" { rest.removeFirst() }
@@ -253,9 +254,9 @@ extension CommandError {
             hint = "check the address"
         case 429, 502, 503, 504:
             status = .unavailable
-            hint = "come back later"
+            hint = "retry later"
             if let wait = head.retryAfter(now: Date()) {
-                hint = "come back in \(Int((wait / .seconds(1)).rounded(.up))) s"
+                hint = "retry in \(Int((wait / .seconds(1)).rounded(.up))) s"
             }
         case 511:
             status = .network
@@ -263,13 +264,13 @@ extension CommandError {
             hint = "open a browser to sign in to the network"
         default:
             status = .failed
-            reason = response.status < 400 ? "it leads nowhere" : nil
+            reason = response.status < 400 ? "its Location is not usable" : nil
         }
         let code = AuthenticationChallenge.challenges(in: response.fields).lazy.compactMap { $0.parameters["error"] }
             .first
         let names = ["request-id", "x-request-id", "x-correlation-id", "x-ms-request-id", "x-github-request-id"]
         self.init(
-            status, "the answer is HTTP \(response.status)", reason: reason, hint: hint, code: code,
+            status, "the response is HTTP \(response.status)", reason: reason, hint: hint, code: code,
             requestID: names.lazy.compactMap { response.fields[$0] }.first)
     }
 }

@@ -67,7 +67,7 @@ import StrictJSON
             guard readers.count <= 1 else {
                 throw CommandError(
                     .usage, "standard input is read twice", reason: "two parts are @-",
-                    hint: "give one of them as @FILE")
+                    hint: "pass one of them as @FILE")
             }
             kind = .parts(parts)
         } else {
@@ -163,7 +163,7 @@ import StrictJSON
             throw CommandError(
                 .usage, "the file \(error.path) cannot be sent",
                 reason: StandardInput.problem(ofFile: error.path) ?? error.reason,
-                hint: "check its path and permissions; what follows @ is the name of a file")
+                hint: "check its path and permissions; @ precedes the name of a file")
         }
         if request.content != nil, [.get, .head].contains(request.method) {
             for input in inputs { input.remove() }
@@ -178,7 +178,7 @@ import StrictJSON
     private static func json(_ content: HTTPBody, of source: Source, _ input: InputFile?) throws -> HTTPBody {
         guard let length = try content.length(), length <= maximumJSON else {
             throw CommandError(
-                .usage, "the JSON is too large to be looked through", reason: "expected at most \(maximumJSON) bytes",
+                .usage, "the JSON is too large", reason: "expected at most \(maximumJSON) bytes",
                 hint: "send it with --data and --header 'Content-Type: application/json'")
         }
         let bytes =
@@ -192,7 +192,7 @@ import StrictJSON
         } catch {
             throw CommandError(
                 .usage, "the content of --json is not JSON", reason: "\(error)",
-                hint: "quote it for the shell, or send it as it is with --data")
+                hint: "quote it for the shell, or send it unchanged with --data")
         }
         return .bytes(bytes)
     }

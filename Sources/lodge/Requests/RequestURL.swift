@@ -15,7 +15,7 @@ struct RequestURL {
         let isPath = text.hasPrefix("/")
         guard isPath || !text.utf8.contains(UInt8(ascii: "#")) else {
             throw CommandError(
-                .usage, "the address has a # in it", reason: "what follows it is never sent",
+                .usage, "the URL contains #", reason: "a fragment is never sent",
                 hint: "write %23 where it is part of a name, or leave out what begins with it")
         }
         let whole = isPath ? try base(for: text) + text.replacingBytes("#", with: "%23") : text
@@ -23,7 +23,7 @@ struct RequestURL {
             ["https", "http"].contains(scheme), url.host()?.isEmpty == false
         else {
             throw CommandError(
-                .usage, "\(UsageError.quoted(text)) is no address",
+                .usage, "\(UsageError.quoted(text)) is not a URL",
                 reason: "expected one that begins with https://, or a path that begins with /",
                 hint: "\(run: "request") GET /me")
         }
@@ -36,13 +36,13 @@ struct RequestURL {
         }
         guard scheme == "https" || url.isLoopback else {
             throw CommandError(
-                .usage, "the request is not sent by plain http", reason: "only this machine may be asked so",
+                .usage, "the request is not sent over plain http", reason: "only this machine can be reached so",
                 hint: "begin the address with https://")
         }
         guard url.user() == nil, url.password() == nil else {
             throw CommandError(
-                .usage, "the address has a user name or a password in it", reason: "it would be seen by everybody",
-                hint: "give them with --header")
+                .usage, "the URL contains a user name or a password", reason: "other users could see it",
+                hint: "send them with --header")
         }
         return url
     }
@@ -51,8 +51,8 @@ struct RequestURL {
     private func base(for path: String) throws(CommandError) -> String {
         guard let type else {
             throw CommandError(
-                .settings, "a path needs an account type", reason: "the settings have none to be used",
-                hint: "give the whole address, beginning with https://")
+                .settings, "a path needs an account type", reason: "the settings have none",
+                hint: "use the complete URL, starting with https://")
         }
         if let api = type.graphAPI {
             var base = api.absoluteString
@@ -65,6 +65,6 @@ struct RequestURL {
         throw CommandError(
             .settings, "a path needs the address of an API",
             reason: "\(type.name) has neither graphAPI nor resourceHosts",
-            hint: "give the whole address, beginning with https://, or add one of them to the settings")
+            hint: "use the complete URL, starting with https://, or add one of them to the settings")
     }
 }

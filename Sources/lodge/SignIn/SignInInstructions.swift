@@ -19,7 +19,7 @@ struct SignInInstructions: Sendable {
             showing: { prepared in
                 if let reason {
                     await console.instruct(
-                        "No browser is opened: \(reason), and the provider offers no sign-in on another device.")
+                        "lodge opens no browser: \(reason). The provider does not support sign-in on another device.")
                 }
                 await console.instruct(
                     opens
@@ -27,7 +27,7 @@ struct SignInInstructions: Sendable {
                         : "To sign in, open this address in a browser on this machine:")
                 await console.instruct(prepared.url.absoluteString)
                 await console.instruct(
-                    "The browser comes back to \(prepared.redirectURI.text) on this machine. Ctrl-C ends the sign-in.")
+                    "The redirect goes to \(prepared.redirectURI.text) on this machine. Ctrl-C ends the sign-in.")
                 await draw(
                     prepared.url,
                     caution: "A phone that reads the code does not find the way back to this machine: "
@@ -39,7 +39,7 @@ struct SignInInstructions: Sendable {
                     // The redirect arrived before the browser's command ended.
                 } catch {
                     await console.instruct(
-                        "The browser did not open: \(error). Open the address yourself; this goes on waiting.")
+                        "The browser did not open: \(error). Open the URL yourself; lodge waits for the redirect.")
                 }
             },
             rejecting: { error in
@@ -70,7 +70,7 @@ struct SignInInstructions: Sendable {
             await draw(prompt.verificationURIComplete ?? prompt.verificationURI)
             let minutes = max(1, prompt.expiresIn / 60)
             await console.instruct(
-                "Waiting. The code is good for \(minutes) \(minutes == 1 ? "minute" : "minutes"). Ctrl-C ends the sign-in."
+                "Waiting. The code is valid for \(minutes) \(minutes == 1 ? "minute" : "minutes"). Ctrl-C ends the sign-in."
             )
         }
     }

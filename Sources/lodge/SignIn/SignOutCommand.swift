@@ -7,15 +7,15 @@ import StrictJSON
         static let account = Argument.optional("ACCOUNT", "account to sign out", completion: .account)
         static let local = Option.flag("local", "only remove it here, without the network")
         static let browser = Option.flag(
-            "browser", "end the browser's session at the provider too; on a shared device that is done anyway")
+            "browser", "end the browser's session at the provider, too (always on a shared device)")
         static let all = Option.flag("all", "every account")
     }
 
     nonisolated static let command = Command(
-        "sign-out", aliases: ["logout"], "Revoke an account's tokens and remove the account.",
+        "sign-out", aliases: ["logout"], "Revoke an account's tokens and remove it.",
         discussion: """
-            Tokens are revoked where the provider can do that. What happened in each part is said, and an account is removed here even if the \
-            provider could not be reached.
+            lodge revokes the tokens if the provider supports it, and reports each part. It removes the account from this machine even if \
+            the provider cannot be reached.
             """, examples: ["lodge sign-out ada@contoso.com", "lodge sign-out --all"], arguments: [Input.account],
         options: [Input.local, Input.browser, Input.all], formats: OutputFormat.ofSentences,
         json: .array(of: [
@@ -29,7 +29,8 @@ import StrictJSON
     func run() async throws -> ExitStatus {
         if invocation[Input.all], invocation[Input.account] != nil {
             throw CommandError(
-                .usage, "--all goes with no account", reason: "an account was named too", hint: "lodge help sign-out")
+                .usage, "--all cannot be combined with an account", reason: "an account is given",
+                hint: "lodge help sign-out")
         }
         let store = try await context.store()
         let accounts =
@@ -37,7 +38,7 @@ import StrictJSON
             ? try await store.accounts(ofType: invocation[GlobalOptions.type])
             : [try await context.account(store, named: invocation[Input.account])]
         guard !accounts.isEmpty else {
-            throw CommandError(.notFound, "nobody is signed in", hint: "\(AccountRemedy.signIn(type: nil))")
+            throw CommandError(.notFound, "not signed in", hint: "\(AccountRemedy.signIn(type: nil))")
         }
         var records: [JSONValue] = []
         for account in accounts {
@@ -71,18 +72,19 @@ import StrictJSON
                 "not-offered"
             )
         case .succeeded: ("The provider has revoked the tokens.", "done")
-        case .notOffered: ("The provider offers no revocation: the tokens live until they expire.", "not-offered")
-        case .skipped: ("The provider was not asked: the tokens live until they expire.", "skipped")
+        case .notOffered:
+            ("The provider does not support revocation: the tokens are valid until they expire.", "not-offered")
+        case .skipped: ("The tokens are not revoked: they are valid until they expire.", "skipped")
         case .failed(let reason):
-            ("The tokens could not be revoked and must be assumed to live on: \(reason).", "failed")
+            ("The provider did not confirm the revocation, so the tokens may still be valid: \(reason).", "failed")
         }
     }
 
     private static func browserSession(_ part: SignOutReport.Part) -> (sentence: String, word: String) {
         switch part {
-        case .succeeded: ("The browser was asked to end its session.", "asked")
-        case .notOffered: ("The provider offers no way to end the browser's session.", "not-offered")
-        case .skipped: ("The browser's session was left alone (--browser ends it).", "skipped")
+        case .succeeded: ("The browser opened the sign-out page.", "asked")
+        case .notOffered: ("The provider does not support ending the browser's session.", "not-offered")
+        case .skipped: ("The browser's session continues (--browser ends it).", "skipped")
         case .failed(let reason): ("The browser's session could not be ended: \(reason).", "failed")
         }
     }

@@ -11,9 +11,9 @@ import StrictJSON
     }
 
     nonisolated static let command = Command(
-        "lookup", "Look up many users, one a line.",
+        "lookup", "Look up many users from a file or standard input.",
         discussion: """
-            A line is an ID, a user principal name or a mail address. Without FILE, lookup reads standard input as it comes, of any length; \
+            A line is an ID, a user principal name or a mail address. Without FILE, lookup reads standard input, of any length; \
             it skips blank lines and lines that start with #. Each line has one row, in the order of the input: the line in the column input, \
             then the fields, which are empty if there is no such user. The exit status is 3 only if no user was found.
             """,
@@ -21,7 +21,7 @@ import StrictJSON
         arguments: [Input.file], options: [Input.fields], formats: OutputFormat.ofUsers,
         json: .array(
             of: ["input": "the line"],
-            note: "After it, the properties of Graph or those of --fields, null if there is no such user")
+            note: "Then the properties of Graph or the fields of --fields, null if there is no such user")
     ) { try await LookupCommand(context: $0).run() }
 
     let context: CommandContext
@@ -31,7 +31,7 @@ import StrictJSON
         let total = try total()
         guard let first = try await Names.next(of: lines) else {
             throw CommandError(
-                .usage, "there is no name to look up", reason: "expected one a line",
+                .usage, "there is no name to look up", reason: "expected one per line",
                 hint: "echo ada@contoso.com | \(run: "lookup")")
         }
         let chosen = try context.fields(Input.fields)

@@ -52,7 +52,8 @@ import StrictJSON
         ], formats: OutputFormat.ofUsers + [.mutt, .aerc],
         json: .array(
             of: [:],
-            note: "Members are the properties of Graph, or those of --fields. --explain writes an object: method, url, "
+            note:
+                "Members are the properties of Graph, or the fields of --fields. --explain writes an object: method, url, "
                 + "headers (object), body, notes (array); --count --limit 0 writes a number")
     ) { try await SearchCommand(context: $0).run() }
 
@@ -275,7 +276,7 @@ import StrictJSON
             throw CommandError(
                 .settings, "no directory",
                 reason: "the type \(type?.name ?? context.typeName(settings)) has no graphAPI and no directoryBase",
-                hint: "name another type with --type")
+                hint: "use another type with --type")
         }
         if format == .json {
             try console.write(.object(RequestText(explanation).json))

@@ -38,7 +38,7 @@ extension CommandContext {
         let fields = text.split(separator: ",").map { $0.split(separator: " ").joined(separator: " ") }
         guard !fields.isEmpty, !fields.contains("") else {
             throw CommandError(
-                .usage, "--fields names no field", reason: "found \"\(text)\"", hint: "--fields displayName,mail")
+                .usage, "--fields is empty", reason: "found \"\(text)\"", hint: "--fields displayName,mail")
         }
         return try fields.map { try knownField($0, of: option) }
     }
@@ -73,29 +73,31 @@ extension CommandContext {
 @MainActor struct UserCommand: CommandHandler {
     enum Input {
         static let user = Argument.required("USER", "identifier, user principal name or mail address")
-        static let manager = Option.flag("manager", "show the manager too")
-        static let chain = Option.flag("chain", "show the managers up to the top too")
-        static let reports = Option.flag("reports", "show who reports to the person too")
-        static let groups = Option.flag("groups", "show the groups and roles of the person too")
+        static let manager = Option.flag("manager", "show the manager, too")
+        static let chain = Option.flag("chain", "show all managers up to the top, too")
+        static let reports = Option.flag("reports", "show the direct reports, too")
+        static let groups = Option.flag("groups", "show the groups and roles, too")
         static let photo = Option.text("photo", "FILE", "write the photo to this file", completion: .file)
         static let fields = Option.text("fields", "A,B", "fields to show, by Graph's names", completion: .field)
-        static let offline = Option.flag("offline", "look into the copy that sync keeps")
+        static let offline = Option.flag("offline", "use the offline copy of lodge sync")
     }
 
     nonisolated static let meCommand = Command(
-        "me", "Show the user who is signed in.", examples: ["lodge me"], formats: OutputFormat.ofUsers,
+        "me", "Show the signed-in user.", examples: ["lodge me"], formats: OutputFormat.ofUsers,
         json: .object([:], note: "Members are the properties of Graph")
     ) { try await UserCommand(context: $0).me() }
 
     nonisolated static let showCommand = Command(
-        "show", "Show one person.", discussion: "What there is not, and what may not be seen, are told apart.",
+        "show", "Show one user: details, manager, reports, groups, photo.",
+        discussion: "show distinguishes a missing value from a value that you may not read.",
         examples: ["lodge show ada@contoso.com", "lodge show ada@contoso.com --manager --groups --photo ada.jpg"],
         arguments: [Input.user],
         options: [Input.manager, Input.chain, Input.reports, Input.groups, Input.photo, Input.fields, Input.offline],
         formats: OutputFormat.ofUsers,
         json: .object(
             ["manager": "object or null", "directReports": "array", "memberOf": "array", "photo": "object or null"],
-            note: "Before them, the properties of Graph, or those of --fields. Each of these only if it was requested; "
+            note:
+                "Before them, the properties of Graph, or the fields of --fields. Each of these only if it was requested; "
                 + "with --chain, manager contains the managers above it")
     ) { try await UserCommand(context: $0).show() }
 
@@ -123,8 +125,8 @@ extension CommandContext {
         if invocation[Input.groups] { parts.insert(.groups) }
         guard invocation[Input.photo] != "-" else {
             throw CommandError(
-                .usage, "--photo names a file", reason: "the person is shown on standard output, where - would be too",
-                hint: "name a file, or ./- for one of this name")
+                .usage, "--photo requires a file", reason: "standard output has the user",
+                hint: "use a file name, or ./- for the file -")
         }
         if format == .vCard,
             let part = parts.map(\.rawValue).sorted().first ?? (invocation[Input.chain] ? "chain" : nil)
@@ -154,7 +156,7 @@ extension CommandContext {
             return .done
         } catch let error as DirectoryError where error.kind == .notFound {
             throw CommandError(
-                .notFound, "nobody is found for \(name)", reason: error.displayMessage,
+                .notFound, "no user \(name)", reason: error.displayMessage,
                 hint: "\(run: "search") finds people by name", code: error.code, requestID: error.requestID)
         }
     }
@@ -164,7 +166,8 @@ extension CommandContext {
         guard invocation[Input.chain] else { return nil }
         guard let directory = directory as? GraphDirectory else {
             throw CommandError(
-                .usage, "this directory gives no chain of managers", reason: "only Microsoft Graph tells it at once",
+                .usage, "this directory does not support --chain",
+                reason: "only Microsoft Graph returns all managers in one request",
                 hint: "\(run: "show") --manager")
         }
         let detail = try await directory.user(
@@ -182,8 +185,8 @@ extension CommandContext {
             + (invocation[Input.photo] == nil ? [] : ["photo"])
         guard unsupported.isEmpty else {
             throw CommandError(
-                .usage, "--offline and --\(unsupported[0]) exclude each other",
-                reason: "the offline copy has only what sync keeps of a person", hint: "lodge help show")
+                .usage, "--offline and --\(unsupported[0]) cannot be combined",
+                reason: "the offline copy has only the properties that sync saves", hint: "lodge help show")
         }
         let fields = try context.fields(Input.fields)
         do {
@@ -192,7 +195,7 @@ extension CommandContext {
             return .done
         } catch let error as DirectoryError where error.kind == .notFound {
             throw CommandError(
-                .notFound, "nobody is found for \(name)", reason: "the offline copy has nobody of this name",
+                .notFound, "no user \(name)", reason: "the offline copy has no such user",
                 hint: "\(run: "sync") brings it up to date")
         }
     }
@@ -218,7 +221,7 @@ extension CommandContext {
     private func savePhoto(of user: User, _ name: String, _ directory: any UserDirectory) async throws {
         guard let file = invocation[Input.photo] else { return }
         guard let directory = directory as? GraphDirectory else {
-            console.note("This directory gives no photos.")
+            console.note("This directory has no photos.")
             return
         }
         guard let photo = try await directory.photo(of: user.id ?? name) else {

@@ -51,10 +51,10 @@ private let many = UserFilter.any(of: (0...200).map { UserFilter.property(.mail,
         (.officeLocation(startsWith: "18"), "SCIM has no attribute for \"officeLocation\""),
         (.property("id eq \"1\" or userName", equals: "x"), "SCIM has no attribute"),
         (.property("urn:a\" or b", equals: "x"), "SCIM has no attribute"),
-        (.property(.accountEnabled, startsWith: "t"), "compare it as a whole"),
+        (.property(.accountEnabled, startsWith: "t"), "compare its whole value"),
         (.property(.accountEnabled, equals: "maybe"), "true or false"),
         (.property(.createdDateTime, atLeast: "yesterday"), "a date such as"),
-        (.property(.createdDateTime, above: .null), "nothing is greater"),
+        (.property(.createdDateTime, above: .null), "null cannot be compared"),
         (.count(of: .businessPhones, equals: 1), "with 0"),
         (.any(in: .otherMails, .property(.element, equals: "a")), "compare the property itself"),
         (many, "more than 200 comparisons"),
@@ -86,7 +86,7 @@ func `what SCIM cannot say is refused with a sentence`(filter: UserFilter, words
     #expect(reason { $0.orderBy = [.ascending(.officeLocation)] }?.contains("does not sort by") == true)
     #expect(reason { $0.expand = UserExpansion("memberOf") }?.contains("memberOf") == true)
     #expect(reason { $0.select = ["skills"] }?.contains("skills") == true)
-    #expect(reason { $0.search = .raw("\"a\"") }?.contains("Graph's own words") == true)
+    #expect(reason { $0.search = .raw("\"a\"") }?.contains("only for Microsoft Graph") == true)
     #expect(reason { $0.search = .displayName("  ") } == DirectoryError(.emptySearch).summary)
     #expect(reason { $0.filter = .givenName(startsWith: " ") } == DirectoryError(.emptySearch).summary)
     #expect(reason { $0.filter = .any(of: []) } == DirectoryError(.emptySearch).summary)

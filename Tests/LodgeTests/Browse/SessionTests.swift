@@ -27,7 +27,7 @@ import Testing
     @Test func `without an account it offers to sign in, does, and searches at once`() async throws {
         let terminal = try await Terminal()
         let (transcript, screen) = try await terminal.browse("ada") { screen in
-            await screen.wait(for: "Nobody is signed in")
+            await screen.wait(for: "You are not signed in")
             screen.press(.enter)
             await screen.wait(for: "Ada Lovelace")
         }
@@ -40,7 +40,7 @@ import Testing
         let terminal = try await Terminal()
         terminal.person(.denies)
         _ = try await terminal.browse { screen in
-            await screen.wait(for: "Nobody is signed in")
+            await screen.wait(for: "You are not signed in")
             screen.press(.enter)
             await screen.wait(for: "denied")
         }
@@ -50,7 +50,7 @@ import Testing
         let terminal = try await Terminal()
         terminal.provider.close()
         _ = try await terminal.browse { screen in
-            await screen.wait(for: "Nobody is signed in")
+            await screen.wait(for: "You are not signed in")
             screen.press(.enter)
             let shown = await screen.wait(for: "What helps")
             #expect(shown?.text.contains("saved sign-in") == false)
@@ -179,7 +179,7 @@ import Testing
         let terminal = try await Terminal()
         try terminal.write(settings: terminal.nested(beside: other))
         _ = try await terminal.browse("ada") { screen in
-            await screen.wait(for: "Nobody is signed in")
+            await screen.wait(for: "You are not signed in")
             terminal.browseTerminal = nil
             _ = await terminal.run("sign-in", "--type", "other")
             await screen.wait { $0.text.contains("Ada Lovelace") || $0.text.contains("No account is chosen") }
@@ -202,7 +202,7 @@ import Testing
         let work = Task { await terminal.run("browse") }
         var iterator = terminals.makeAsyncIterator()
         let screen = try #require(await iterator.next())
-        await screen.wait(for: "Nobody is signed in")
+        await screen.wait(for: "You are not signed in")
         work.cancel()
         let transcript = await work.value
         #expect(transcript.status == 130 && transcript.errors.contains("interrupted"))

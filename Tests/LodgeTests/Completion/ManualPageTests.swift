@@ -39,7 +39,7 @@ import Testing
                 #expect(page.contains("--\(option.name)"))
                 if let variable = commandSyntax.variable(of: option) { #expect(page.contains("`\(variable)`")) }
             }
-            for example in command.examples { #expect(page.contains("\n$ \(example)\n")) }
+            for example in command.examples { #expect(page.contains("\n$ \(example.line)\n")) }
         }
         for page in commandSyntax.reference.pages {
             #expect(pages[page.documentName("lodge") + ".md"]?.contains("# \(page.title)") == true)

@@ -60,10 +60,10 @@ struct ExitStatusTests {
     }
 
     @Test(arguments: [
-        (HTTPTransportError.Kind.redirectRefused, 7, "the network did not answer"),
-        (.responseTooLarge, 1, "the answer cannot be used"), (.other, 1, "the request failed"),
+        (HTTPTransportError.Kind.redirectRefused, 7, "no response from the network"),
+        (.responseTooLarge, 1, "the response cannot be used"), (.other, 1, "the request failed"),
         (.invalidRequest, 8, "the request cannot be sent"), (.plainHTTPRefused, 8, "the request cannot be sent"),
-        (.timedOut, 7, "the network did not answer"), (.connectionLost, 7, "the network did not answer"),
+        (.timedOut, 7, "no response from the network"), (.connectionLost, 7, "no response from the network"),
     ])
     func `the network is only blamed where it gave no answer`(
         kind: HTTPTransportError.Kind, status: Int32, message: String
@@ -73,7 +73,7 @@ struct ExitStatusTests {
     }
 
     @Test(arguments: [(429, 6), (502, 6), (503, 6), (504, 6), (500, 1), (404, 3)]) @MainActor
-    func `a busy service says to come back later`(answer: Int, status: Int32) throws {
+    func `a busy service says to retry later`(answer: Int, status: Int32) throws {
         let response = HTTPStreamedResponse(
             status: answer, fields: [:], body: HTTPResponseBody { nil })
         #expect(CommandError(answering: response, account: nil)?.status.rawValue == status)

@@ -26,7 +26,7 @@ import Testing
         let terminal = try await Terminal()
         let answer = await terminal.run("sign-in", "--policy", "editProfile")
         #expect(answer.status == 8)
-        #expect(answer.errors.contains("the settings of local name no policies"))
+        #expect(answer.errors.contains("the settings of local do not have policies"))
     }
 
     @Test func `token for a narrower scope is another token, and what was not granted needs a sign-in`() async throws {
@@ -95,7 +95,7 @@ import Testing
         terminal.person(.walksAway)
         let out = await terminal.run("sign-out", "--output", "json")
         #expect(out.status == 0)
-        #expect(out.errors.contains("The browser was asked to end its session."))
+        #expect(out.errors.contains("The browser opened the sign-out page."))
         terminal.person(.approvesAs("li.ming@contoso.example"))
         #expect(await terminal.run("sign-in").status == 0)
         #expect(try JSONValue(parsing: out.output).array?.first?.object?["browserSession"] == "asked")

@@ -49,7 +49,7 @@ import Testing
         let empty = await terminal.run("sign-in", "old", "--username", "ada")
         #expect(empty.status == 2 && empty.errors.contains("standard input is empty"))
         let both = await terminal.run("sign-in", "old", "--username", "ada", "--device", input: "p\n")
-        #expect(both.status == 2 && both.errors.contains("--device and --username exclude each other"))
+        #expect(both.status == 2 && both.errors.contains("--device and --username cannot be combined"))
         #expect(provider.requests("/token").isEmpty)
     }
 

@@ -137,7 +137,10 @@ import Testing
             ),
             ("\(KeyRemedy.nameDescriptor)", "set LODGE_KEY_CUSTODY=fd:3"),
             ("\(KeyRemedy.namePassphraseFile)", "set LODGE_PASSPHRASE_FILE to a file that contains it"),
-            ("try again; if it stays: \(run: "doctor")", "try again; if it stays: lodge doctor --store=/s"),
+            (
+                "try again; if the error remains: \(run: "doctor")",
+                "try again; if the error remains: lodge doctor --store=/s"
+            ),
             ("echo ada@contoso.com | \(run: "lookup")", "echo ada@contoso.com | lodge lookup --store=/s"),
             ("\(SettingsRemedy.listPresets)", "to list the presets, run: lodge providers list"),
             ("\(SettingsRemedy.showPreset("github"))", "for all required values, run: lodge providers show github"),

@@ -26,7 +26,7 @@ import Testing
             #expect(lines.count > 2 && lines[1].hasPrefix("http://127.0.0.1:"), "\(answer.errors)")
             let wanted = try #require(
                 URLComponents(string: String(lines[1]))?.queryItems?.first { $0.name == "redirect_uri" }?.value)
-            #expect(lines[2] == "The browser comes back to \(wanted) on this machine. Ctrl-C ends the sign-in.")
+            #expect(lines[2] == "The redirect goes to \(wanted) on this machine. Ctrl-C ends the sign-in.")
         }
     }
 

@@ -107,11 +107,11 @@ import Testing
         terminal.person(.walksAway)
         let left = await terminal.run("sign-in", "--no-browser", "--timeout", "0.05")
         #expect(left.status == 4)
-        #expect(left.errors.contains("nobody came back"))
+        #expect(left.errors.contains("no redirect within"))
         #expect(await terminal.run("accounts").status == 3)
     }
 
-    @Test func `a token answer is taken from standard input`() async throws {
+    @Test func `a token response is taken from standard input`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         let token = await terminal.run("token").output.trimmingCharacters(in: .newlines)
@@ -151,7 +151,7 @@ import Testing
         #expect(steps[1].contains("PKCE S256, state, nonce"))
         #expect(
             steps.contains {
-                $0.contains("1 refresh; the refresh token that came is another than the one that was sent")
+                $0.contains("1 refresh. The new refresh token is different from the previous one")
             })
         let events = demo.lines.filter { $0.contains("event: ") }.map { $0.split(separator: " ")[1] }
         #expect(

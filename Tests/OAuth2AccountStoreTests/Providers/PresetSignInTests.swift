@@ -86,7 +86,7 @@ private final class ProviderScript: HTTPTransport {
         ])
         let store = try await store("github", script)
         let error = await #expect(throws: AccountStoreError.self) { try await signIn(store) }
-        #expect(error?.kind == .invalidAnswer && error?.reason.contains("who signed in") == true)
+        #expect(error?.kind == .invalidAnswer && error?.reason.contains("did not identify the user") == true)
         #expect(try await store.accounts().isEmpty)
     }
 

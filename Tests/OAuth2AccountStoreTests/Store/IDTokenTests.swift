@@ -135,7 +135,7 @@ struct IDTokenTests {
         #expect(try await test.savedTokens(ada.id)?.idToken == former)
     }
 
-    @Test func `a token answer that one has already becomes an account, whatever its age`() async throws {
+    @Test func `a token response that one has already becomes an account, whatever its age`() async throws {
         let test = try await TestStore()
         let answer = try TokenResponse.read(.json(.object(try test.provider.issue("ada", nonce: "old"))))
         test.clock.advance(100_000)

@@ -32,7 +32,7 @@ struct DirectoryGroup: Sendable, UserValues {
         }
         return [
             "id": .string(id), "deletedDateTime": nil, "createdDateTime": "2019-03-01T08:00:00Z",
-            "description": .string("Everybody of \(displayName)"), "displayName": .string(displayName),
+            "description": .string("All members of \(displayName)"), "displayName": .string(displayName),
             "groupTypes": isMailEnabled ? ["Unified"] : [], "mail": mail.map { .string($0) } ?? .null,
             "mailEnabled": .bool(isMailEnabled), "mailNickname": .string(nickname),
             "securityEnabled": .bool(!isMailEnabled), "visibility": nil,
