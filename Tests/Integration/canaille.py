@@ -18,6 +18,8 @@ def run(checks, world):
     story(checks, server, "confidential", "done")
     # The server revokes only for clients with a secret.
     story(checks, server, "public", "failed")
+    # The last sign-in of this client: its code is not redeemed, and the server could find it instead of the code of a later sign-in
+    # (TestedServers.md).
     wrong, _ = server.sign_in("wrong")
     checks.ends("a wrong secret: settings are wrong", wrong, 8, "invalid_client", "clientSecret")
     checks.check("the secret is not shown", "not the secret" not in wrong.out + wrong.err, wrong)
