@@ -163,6 +163,55 @@ func `a redirect URI can be registered if it is absolute and safe`(uri: String, 
     #expect(LocalClient.canRegister(redirectURI: uri) == isAccepted)
 }
 
+@Test func `a registered client uses only the grant types that it registered`() async throws {
+    let device = "urn:ietf:params:oauth:grant-type:device_code"
+    let base = SignIn(try await provider { $0.approvesRequests = true })
+    /// Registers a client; without grant types it has the default of RFC 7591 section 2.
+    func register(_ grantTypes: [String]?) async throws -> (signIn: SignIn, secret: [String: String]) {
+        var metadata: JSONObject = ["redirect_uris": [.string(base.redirectURI)]]
+        if let grantTypes { metadata["grant_types"] = .array(grantTypes.map { .string($0) }) }
+        let registered = try await base.send(.post, "/register", metadata).json
+        var signIn = base
+        signIn.clientID = try #require(registered["client_id"]?.string)
+        return (signIn, ["client_secret": try #require(registered["client_secret"]?.string)])
+    }
+    func authorize(_ signIn: SignIn) async throws -> FormFields {
+        let response = try await transport.send(HTTPRequest(.get, try signIn.url()))
+        let location = try #require(response.fields["Location"])
+        return try #require(FormFields(parsing: URL(string: location)?.query(percentEncoded: true) ?? ""))
+    }
+    func authorizeDevice(_ signIn: SignIn, _ secret: [String: String]) async throws -> TokenAnswer {
+        try await signIn.post("/device_authorization", secret.merging(["client_id": signIn.clientID]) { $1 })
+    }
+
+    let (web, webSecret) = try await register(nil)
+    let code = try await authorize(web)["code"]
+    let tokens = try await web.redeem(try #require(code), webSecret)
+    #expect(tokens.status == 200 && tokens["scope"]?.contains("offline_access") == true)
+    #expect(tokens["refresh_token"] == nil)
+    #expect(try await web.refresh("any", webSecret).error == "unauthorized_client")
+    for grant in ["client_credentials", device] {
+        let answer = try await web.token(webSecret.merging(["grant_type": grant, "device_code": "any"]) { $1 })
+        #expect(answer.status == 400 && answer.error == "unauthorized_client", "\(grant)")
+    }
+    #expect(try await authorizeDevice(web, webSecret).error == "unauthorized_client")
+    // A grant type that does not exist is another error.
+    let unknown = try await web.token(webSecret.merging(["grant_type": "password"]) { $1 })
+    #expect(unknown.error == "unsupported_grant_type")
+
+    let (service, serviceSecret) = try await register(["client_credentials"])
+    let own = try await service.token(serviceSecret.merging(["grant_type": "client_credentials"]) { $1 })
+    #expect(own.status == 200)
+    let refused = try await authorize(service)
+    #expect(refused["error"] == "unauthorized_client" && refused["code"] == nil && refused["state"] == "the state")
+    let form = base.parameters.merging(["client_id": service.clientID, "redirect_uri": base.redirectURI]) { $1 }
+    #expect(try await service.post("/par", form.merging(serviceSecret) { $1 }).error == "unauthorized_client")
+    #expect(try await service.redeem("any", serviceSecret).error == "unauthorized_client")
+
+    let (television, televisionSecret) = try await register([device, "refresh_token"])
+    #expect(try await authorizeDevice(television, televisionSecret)["device_code"] != nil)
+}
+
 // MARK: Client assertions
 
 @Test func `a client authenticates with its private key, once for each assertion`() async throws {

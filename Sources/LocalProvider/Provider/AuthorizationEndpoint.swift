@@ -75,6 +75,7 @@ extension ProviderState {
     func pending(
         _ parameters: FormFields, _ client: LocalClient, _ redirectURI: String
     ) throws(OAuthFailure) -> ConsentRequest {
+        try client.requireGrantType("authorization_code")
         if parameters["request"] != nil {
             throw OAuthFailure(code: "request_not_supported", description: "Request objects are not offered.")
         }

@@ -30,6 +30,7 @@ extension ProviderState {
         do throws(OAuthFailure) {
             let form = try form(request)
             let client = try client(form, request.fields)
+            try client.requireGrantType(Self.deviceGrantType)
             let scopes = try Scopes.read(form["scope"] ?? "openid")
             let (deviceCode, userCode) = (try newToken(), try newUserCode())
             let now = now

@@ -17,6 +17,8 @@ public struct LocalClient: Sendable, Equatable {
     public var redirectURIs: [String]
     /// The public keys of a client that authenticates with `private_key_jwt`.
     var keySet: JSONObject?
+    /// The grant types that the client registered; `nil` if it may use all.
+    var grantTypes: [String]?
 
     /// Creates a client of this identifier.
     public init(id: String, name: String, secret: String? = nil, redirectURIs: [String] = Self.loopbackRedirectURIs) {
@@ -33,6 +35,17 @@ public struct LocalClient: Sendable, Equatable {
 
     /// Whether the client can authenticate.
     var isConfidential: Bool { secret != nil || keySet != nil }
+
+    /// Returns whether the client may use a grant type. See RFC 7591 section 2.
+    func mayUse(_ grantType: String) -> Bool { grantTypes?.contains(grantType) ?? true }
+
+    /// Throws if the client did not register a grant type. See RFC 6749 section 5.2.
+    func requireGrantType(_ grantType: String) throws(OAuthFailure) {
+        guard mayUse(grantType) else {
+            throw OAuthFailure(
+                code: "unauthorized_client", description: "The client did not register the grant type \(grantType).")
+        }
+    }
 
     /// Returns whether a client may register the redirect URI: an absolute URI without a fragment, of visible ASCII
     /// characters, and with `http` only for loopback. See RFC 6749 section 3.1.2 and RFC 8252 section 8.4.

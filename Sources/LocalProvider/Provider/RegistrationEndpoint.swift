@@ -78,6 +78,7 @@ extension ProviderState {
         let id = try newToken()
         var client = LocalClient(
             id: id, name: metadata["client_name"]?.string ?? "A registered client", redirectURIs: redirectURIs)
+        client.grantTypes = grantTypes
         switch method {
         case "none": break
         case "private_key_jwt":

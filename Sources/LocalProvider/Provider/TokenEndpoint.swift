@@ -24,6 +24,7 @@ extension ProviderState {
             let form = try form(request)
             let client = try client(form, request.fields)
             guard let type = form["grant_type"] else { throw .invalidRequest("grant_type is missing.") }
+            if Self.grantTypes.contains(type) { try client.requireGrantType(type) }
             let grant: String
             switch type {
             case "authorization_code": grant = try redeemCode(form, client)
@@ -33,7 +34,8 @@ extension ProviderState {
             default:
                 throw OAuthFailure(code: "unsupported_grant_type", description: "This grant type is not offered.")
             }
-            return try await issue(grant, scopes: nil, presented: nil, form)
+            return try await issue(
+                grant, scopes: nil, presented: nil, canRefresh: client.mayUse("refresh_token"), form)
         } catch {
             return failure(error)
         }
@@ -124,7 +126,7 @@ extension ProviderState {
                 throw OAuthFailure(code: "invalid_scope", description: "The scope exceeds the granted scope.")
             }
         }
-        return try await issue(identifier, scopes: scopes, presented: token, form)
+        return try await issue(identifier, scopes: scopes, presented: token, canRefresh: true, form)
     }
 
     /// RFC 9700 section 4.14.2: reuse indicates a stolen token, so the grant ends for both users of it.
@@ -166,7 +168,7 @@ extension ProviderState {
 
     /// Responds with tokens for a grant: the first ones, or new ones for the presented refresh token.
     private func issue(
-        _ identifier: String, scopes narrowed: [String]?, presented: String?, _ form: FormFields
+        _ identifier: String, scopes narrowed: [String]?, presented: String?, canRefresh: Bool, _ form: FormFields
     ) async throws(OAuthFailure) -> LoopbackResponse {
         let (accessToken, newRefreshToken) = (try newToken(), try newToken())
         let lifetime = presented == nil ? lifetime : configuration.refreshedLifetime ?? lifetime
@@ -183,7 +185,7 @@ extension ProviderState {
             var authorization = grant.authorization
             if let narrowed { authorization.scopes = narrowed }
             var refreshToken: String?
-            if grant.authorization.scopes.contains("offline_access"), presented == nil || rotates {
+            if canRefresh, grant.authorization.scopes.contains("offline_access"), presented == nil || rotates {
                 refreshToken = newRefreshToken
                 grant.refreshToken = newRefreshToken
                 state.grants.grants[identifier] = grant

@@ -44,6 +44,12 @@ struct ProviderRegistration: Sendable {
             type.scope.tokens.filter { required.contains($0) || server.scopes?.contains($0) ?? true })
         if !scope.isEmpty { members.append("scope", .string(scope.text)) }
         members.append("token_endpoint_auth_method", .string(authenticationMethod(at: server)))
+        // A client can use only the grant types that it registered (RFC 7591 section 2), and the user can choose `sign-in --device`.
+        if server.deviceAuthorizationEndpoint != nil {
+            members["grant_types"] = [
+                "authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:device_code",
+            ]
+        }
         for member in metadata.members { members[member.name] = member.value }
         let request: ClientRegistrationRequest
         do throws(OAuth2Error) {

@@ -239,11 +239,6 @@ import StrictJSON
         let listed = Scope(found.knownScope.tokens.filter { server.scopes?.contains($0) ?? true })
         let scope = type.scope.union(listed)
         if !scope.isEmpty { members["scope"] = .string(scope.text) }
-        if server.deviceAuthorizationEndpoint != nil {
-            members["grant_types"] = [
-                "authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:device_code",
-            ]
-        }
         return members
     }
 
