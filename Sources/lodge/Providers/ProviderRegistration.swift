@@ -75,14 +75,17 @@ struct ProviderRegistration: Sendable {
             }
             throw rejection
         }
-        let client = RegisteredClient(issuer: issuer, clientID: registration.clientID, access: registration.access)
+        // The token of the registration goes only to the server that issued it.
+        let issuers = [request.request.url.origin, URL(string: issuer)?.origin]
+        let access = registration.access.flatMap { issuers.contains($0.url.origin) ? $0 : nil }
+        let client = RegisteredClient(issuer: issuer, clientID: registration.clientID, access: access)
         do {
             let saved = savedScope(registration, requested: scope)
             return Made(
                 client: client,
                 keys: try keys(
                     registration, scope: saved, method: members["token_endpoint_auth_method"]?.string),
-                notes: notes(registration, requested: scope, saved: saved))
+                notes: notes(registration, requested: scope, saved: saved, canDelete: access != nil))
         } catch {
             guard await !undo(client), var error = error as? CommandError else { throw error }
             error.hint = error.hint.map { "\($0); the provider keeps the client \(client.clientID), delete it there" }
@@ -161,8 +164,15 @@ struct ProviderRegistration: Sendable {
         return scope.isEmpty ? nil : scope
     }
 
-    private func notes(_ registration: ClientRegistration, requested: Scope, saved: Scope) -> [String] {
+    private func notes(
+        _ registration: ClientRegistration, requested: Scope, saved: Scope, canDelete: Bool
+    ) -> [String] {
         var notes: [String] = []
+        if let url = registration.managementURL, !canDelete {
+            notes.append(
+                "The registration is at another server, \(url.addressWithoutQuery). lodge does not send its token there and cannot "
+                    + "delete the client.")
+        }
         if let uris = registration.redirectURIs, !uris.contains(type.redirectURI.text) {
             notes.append(
                 "The provider registered other redirect URIs: \(uris.joined(separator: ", ")). "

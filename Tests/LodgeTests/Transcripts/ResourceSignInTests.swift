@@ -118,6 +118,25 @@ import Testing
         #expect(scene.server.requests("/register/c7").map(\.method) == [.delete])
     }
 
+    @Test func `the token of a registration goes only to the server that issued it`() async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        // The port differs.
+        scene.server.answer(
+            "/register", 201,
+            #"{"client_id": "c7", "token_endpoint_auth_method": "none", "registration_client_uri": "\#(scene.resource.issuer)/register/c7", "registration_access_token": "reg"}"#
+        )
+        let signIn = await terminal.run("sign-in", scene.url, "--yes")
+        #expect(signIn.status == 0, "\(signIn.errors)")
+        #expect(
+            signIn.errors.contains("The registration is at another server, \(scene.resource.issuer)/register/c7."),
+            "\(signIn.errors)")
+        #expect(await terminal.run("sign-out", "--all", "--local").status == 0)
+        let removed = await terminal.run("providers", "remove", scene.name())
+        #expect(removed.status == 0 && !removed.errors.contains("Deleted the client"), "\(removed.errors)")
+        #expect(!scene.resource.requests.contains { $0.path == "/register/c7" })
+    }
+
     @Test func `the client authenticates as the server announces`() async throws {
         let terminal = try await Terminal()
         let scene = try ResourceScene()
