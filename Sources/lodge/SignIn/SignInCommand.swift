@@ -53,7 +53,7 @@ import StrictJSON
             Input.claims,
             Input.param, Input.yes,
         ], formats: OutputFormat.ofSentences, json: AccountRecord.shape, timeoutUse: .signIn
-    ) { try await SignInCommand(context: $0).run() }
+    ) { try await SignInCommand(context: $0.limitingPrompts()).run() }
 
     let context: CommandContext
     /// Whether the command line is one of `sign-in`, with its options. Another command uses the flow of the machine.

@@ -3,6 +3,7 @@ import HTTPExchange
 import LoopbackHTTP
 import OAuth2AccountStore
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import CommandLineKit
@@ -203,6 +204,31 @@ import Testing
         }
         let confirmed = await terminal.run("sign-in", scene.url)
         #expect(confirmed.status == 0, "\(confirmed.errors)")
+    }
+
+    @Test func `a prompt ends after the time limit`() async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        let old = try text(terminal.settings)
+        terminal.isTerminal = true
+        @MainActor func run(_ prompt: String) async {
+            terminal.pastes = { said in
+                #expect(said.hasSuffix(prompt + "\n"), "\(said)")
+                try await Task.sleep(for: .seconds(3_600))
+                return "y"
+            }
+            // It limits the requests too.
+            let ended = await terminal.run("sign-in", scene.url, "--timeout", "\(TestTime.seconds(1))")
+            #expect(ended.status == 4 && ended.errors.contains("not finished: no input within"), "\(ended.errors)")
+            #expect(ended.errors.contains("with a longer --timeout"), "\(ended.errors)")
+        }
+        await run("[y/N]")
+        scene.describeServer(["registration_endpoint": .null])
+        await run("then enter its client identifier:")
+        scene.describeResource(servers: ["https://id.example", scene.server.issuer])
+        await run("sign in to (1):")
+        #expect(scene.signInRequests.isEmpty)
+        #expect(try text(terminal.settings) == old)
     }
 
     @Test func `a scope that the API requires is requested even if the server does not list it`() async throws {
