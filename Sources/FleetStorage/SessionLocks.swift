@@ -223,9 +223,9 @@ private final class SessionLock: StorageLock {
     func release() { once.run { [key, holder, locks] in Task { await locks.unlock(key, holder) } } }
 
     func end() async {
-        var isFirst = false
-        once.run { isFirst = true }
-        if isFirst { await locks.unlock(key, holder) }
+        once.run {}
+        // An earlier call may not have reached the server yet. This one waits for it, and has no effect of its own.
+        await locks.unlock(key, holder)
     }
 
     deinit { release() }

@@ -82,8 +82,8 @@ public protocol StorageLock: Sendable {
     func confirm() async throws
     /// Ends the lock. A second call has no effect.
     func release()
-    /// Ends the lock, and returns when another process can have it. After ``confirm()``, call it instead of ``release()``: a process
-    /// that ends too early could make others wait.
+    /// Ends the lock, and returns when another process can have it, also if another call ends it. After ``confirm()``, call it instead
+    /// of ``release()``: a process that ends too early could make others wait.
     func end() async
 }
 

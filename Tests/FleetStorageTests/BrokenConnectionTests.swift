@@ -160,6 +160,18 @@ struct BrokenConnectionTests {
         try await schema.storage().lock("a", timeout: .zero).release()
     }
 
+    @Test func `the end of a lock waits for its release`() async throws {
+        let schema = TestSchema()
+        let storage = try schema.storage()
+        for _ in 0..<20 {
+            let lock = try await storage.lock("a", timeout: .seconds(TestTime.seconds(30)))
+            try await lock.confirm()
+            lock.release()
+            await lock.end()
+            #expect(try schema.ask("SELECT count(*) FROM ~.facts WHERE name LIKE 'lease:%'") == .integer(0))
+        }
+    }
+
     @Test func `a lease that ends after the time limit ends the wait after ten seconds`() async throws {
         let schema = TestSchema()
         let lock = try await schema.storage().lock("a", timeout: .zero)

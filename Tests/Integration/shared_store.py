@@ -31,6 +31,7 @@ def run(checks, world):
     one_refresh(checks, one, two, endpoint)
     events(checks, one, two)
     holder(checks, one, two, endpoint)
+    ended(checks, one, two, endpoint)
     killed(checks, one, two, endpoint)
     rescue(checks, one, two, server, endpoint)
     checks.check("no refresh token was used twice", endpoint.reuses == 0, endpoint.requests)
@@ -120,6 +121,18 @@ def holder(checks, one, two, endpoint):
     checks.ends("--timeout ends the wait for it", two.run("token", "--refresh", "--timeout", "1"), 7)
     endpoint.responds.set()
     checks.ends("its refresh ends well", running.finish(), 0)
+
+
+def ended(checks, one, two, endpoint):
+    """Processes that end by a signal during a refresh: they save the tokens, and leave no lease for which others would wait."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        running = refresh(one, endpoint)
+        running.signal(number)
+        running.wait_for(lambda running: "Waiting for the provider's response" in running.err)
+        endpoint.responds.set()
+        checks.ends(f"{number.name} during a refresh: the process saves the tokens", running.finish(), 128 + number, "saved")
+        # The time limit ends the wait for a lease.
+        checks.ends("and another machine does not wait", two.run("token", "--refresh", "--timeout", "15"), 0)
 
 
 def killed(checks, one, two, endpoint):

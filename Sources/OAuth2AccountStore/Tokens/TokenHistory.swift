@@ -48,6 +48,7 @@ final class TokenHistory: Sendable {
         var pendingUpdates: [Account.ID: RecordUpdate] = [:]
         var exchanges: [Int: Task<TokenSet, any Error>] = [:]
         var exchangeCount = 0
+        var confirmedLocks: [ObjectIdentifier: RefreshLock] = [:]
         var isEnding = false
         var rescueFiles: Set<String> = []
         var isStorageShared = false
@@ -139,7 +140,13 @@ final class TokenHistory: Sendable {
         return try await task.value
     }
 
-    /// Prevents new exchanges and waits for the exchanges in progress.
+    /// Adds a lock that has a lease.
+    func add(_ lock: RefreshLock) { state.withLock { $0.confirmedLocks[ObjectIdentifier(lock)] = lock } }
+
+    /// Removes a lock that has ended.
+    func remove(_ lock: RefreshLock) { state.withLock { $0.confirmedLocks[ObjectIdentifier(lock)] = nil } }
+
+    /// Prevents new exchanges, waits for the exchanges in progress, and ends their locks.
     func endExchanges() async -> EndedRefreshes {
         let exchanges = state.withLock { state in
             state.isEnding = true
@@ -147,6 +154,8 @@ final class TokenHistory: Sendable {
         }
         var ended = EndedRefreshes()
         for exchange in exchanges where (try? await exchange.value) != nil { ended.saved += 1 }
+        // The refreshes end them too, but the process may be gone by then.
+        for lock in state.withLock({ Array($0.confirmedLocks.values) }) { await lock.end() }
         (ended.rescueFiles, ended.isStorageShared) = state.withLock { ($0.rescueFiles.sorted(), $0.isStorageShared) }
         return ended
     }

@@ -38,7 +38,7 @@ struct TokenRefresher: StoreCollaborator {
             }
         }
         // One lock for all tokens of the account: the same refresh token gets them.
-        let lock = try await lock(id)
+        let lock = RefreshLock(try await lock(id), history)
         do {
             let outcome = try await outcome(key, requirement, lock, noteResponse)
             await lock.end()

@@ -106,6 +106,7 @@ final class RecordingStorage: WrappedStorage {
         let inner: any StorageLock
         let name: String
         let log: Log<String>
+        let endGate: Gate?
 
         func confirm() async throws {
             log.append("confirm \(name)")
@@ -120,6 +121,7 @@ final class RecordingStorage: WrappedStorage {
         func end() async {
             // A server needs time for it.
             await Task.yield()
+            try? await endGate?.pass()
             release()
         }
     }
@@ -128,12 +130,16 @@ final class RecordingStorage: WrappedStorage {
     let log = Log<String>()
     /// The locks that were requested, held or not.
     let requestedLocks = Log<String>()
+    /// Holds up the end of locks; `nil` for none.
+    private let endGate: Gate?
+
+    init(endGate: Gate? = nil) { self.endGate = endGate }
 
     func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
         requestedLocks.append(name)
         let lock = try await inner.lock(name, timeout: timeout)
         log.append("lock \(name)")
-        return Lock(inner: lock, name: name, log: log)
+        return Lock(inner: lock, name: name, log: log, endGate: endGate)
     }
 
     func setValue(_ value: [UInt8]?, for name: String) async throws {

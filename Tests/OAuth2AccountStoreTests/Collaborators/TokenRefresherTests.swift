@@ -69,6 +69,33 @@ struct TokenRefresherTests {
         #expect(saved.received == test.clock.now)
     }
 
+    @Test func `a process that ends waits until the lock of its refresh has ended`() async throws {
+        let gate = Gate()
+        let storage = RecordingStorage(endGate: gate)
+        let test = try Collaborators(storage: storage)
+        let id = try await test.addAccount()
+        test.clock.advance(3600)
+        let refreshing = Task { try await refresh(test, id) }
+        // The tokens are saved, and the server has not ended the lock yet.
+        try await gate.arrival()
+        let ending = Task {
+            _ = await test.broker.endRefreshes()
+            storage.log.append("ended")
+        }
+        try await until { test.history.isEnding }
+        for _ in 0..<100 { await Task.yield() }
+        gate.open()
+        await ending.value
+        #expect(refreshed(try await refreshing.value) == Secret("AT-2"))
+        let log = storage.log.all
+        let release = try #require(log.firstIndex(of: "release account:ada"))
+        #expect(try #require(log.firstIndex(of: "ended")) > release)
+        // Later there is nothing to end.
+        _ = await test.broker.endRefreshes()
+        #expect(
+            storage.log.all.filter { $0.hasPrefix("release") }.count == log.filter { $0.hasPrefix("release") }.count)
+    }
+
     @Test func `a refresh whose lock was lost before the request sends nothing`() async throws {
         let directory = try TemporaryDirectory()
         let test = try Collaborators(storage: RemovedLockStorage(path: directory.path + "/lock"))
