@@ -364,10 +364,18 @@ private struct RoundRobin {
             case .ended:
                 drop(connection)
                 return false
-            case .bytes(let count): tls.sent(count)
+            case .bytes(let count):
+                tls.sent(count)
+                extend(connection)
             }
         }
         return true
+    }
+
+    /// Extends the time of a response, because the client accepted a part of it.
+    private func extend(_ connection: LoopbackConnection) {
+        guard !isClosing, case .writing(let writer) = connection.phase, !writer.isDripping else { return }
+        connection.deadline = Instant.now.advanced(by: limits.idleTime)
     }
 
     // MARK: Time

@@ -29,7 +29,9 @@ final class RawClient: Sendable {
     let descriptor: Int32
 
     /// Connects to 127.0.0.1, or to another address of the same family, or to ::1.
-    init(port: UInt16, address: String = "127.0.0.1") throws {
+    ///
+    /// - Parameter receiveBuffer: The size of the system's buffer for received bytes, if it is not the usual one.
+    init(port: UInt16, address: String = "127.0.0.1", receiveBuffer: Int32? = nil) throws {
         #if canImport(Glibc)
             let stream = Int32(SOCK_STREAM.rawValue)
         #else
@@ -41,6 +43,9 @@ final class RawClient: Sendable {
         // Long: where every test runs at once, an answer can take its time. A right one is never waited for this long.
         limit.tv_sec = .init(TestTime.seconds(60))
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        if var receiveBuffer {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
+        }
         var four = sockaddr_in()
         four.sin_family = sa_family_t(AF_INET)
         four.sin_port = port.bigEndian
