@@ -44,24 +44,27 @@ struct ProviderRegistration: Sendable {
             type.scope.tokens.filter { required.contains($0) || server.scopes?.contains($0) ?? true })
         if !scope.isEmpty { members.append("scope", .string(scope.text)) }
         members.append("token_endpoint_auth_method", .string(authenticationMethod(at: server)))
-        // A client can use only the grant types that it registered (RFC 7591 section 2), and the user can choose `sign-in --device`.
-        if server.deviceAuthorizationEndpoint != nil {
-            members["grant_types"] = [
+        for member in metadata.members { members[member.name] = member.value }
+        var request: HTTPRequest
+        var response: HTTPResponse
+        if server.deviceAuthorizationEndpoint != nil, metadata["grant_types"] == nil {
+            // A client can use only the grant types that it registered (RFC 7591 section 2), and the user can choose
+            // `sign-in --device`.
+            var extended = members
+            extended["grant_types"] = [
                 "authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:device_code",
             ]
+            request = try registrationRequest(extended, server, initialAccessToken)
+            response = try await transport.send(request)
+            // glewlwyd offers the grant, and rejects its name in a registration.
+            if Self.hasInvalidMetadata(response) {
+                request = try registrationRequest(members, server, initialAccessToken)
+                response = try await transport.send(request)
+            }
+        } else {
+            request = try registrationRequest(members, server, initialAccessToken)
+            response = try await transport.send(request)
         }
-        for member in metadata.members { members[member.name] = member.value }
-        let request: ClientRegistrationRequest
-        do throws(OAuth2Error) {
-            request = try ClientRegistrationRequest(
-                server: server, redirectURIs: [type.redirectURI], name: "lodge", metadata: members,
-                initialAccessToken: initialAccessToken)
-        } catch {
-            throw CommandError(
-                .settings, "the client cannot be registered", reason: "\(error)",
-                hint: "register an application at the provider yourself and name it with --client-id")
-        }
-        let response = try await transport.send(request.request)
         let registration: ClientRegistration
         do throws(OAuth2Error) {
             registration = try ClientRegistration.read(response, allowsLoopbackHTTP: true)
@@ -76,7 +79,7 @@ struct ProviderRegistration: Sendable {
             throw rejection
         }
         // The token of the registration goes only to the server that issued it.
-        let issuers = [request.request.url.origin, URL(string: issuer)?.origin]
+        let issuers = [request.url.origin, URL(string: issuer)?.origin]
         let access = registration.access.flatMap { issuers.contains($0.url.origin) ? $0 : nil }
         let client = RegisteredClient(issuer: issuer, clientID: registration.clientID, access: access)
         do {
@@ -91,6 +94,27 @@ struct ProviderRegistration: Sendable {
             error.hint = error.hint.map { "\($0); the provider keeps the client \(client.clientID), delete it there" }
             throw error
         }
+    }
+
+    private func registrationRequest(
+        _ members: JSONObject, _ server: AuthorizationServer, _ initialAccessToken: Secret?
+    ) throws -> HTTPRequest {
+        do throws(OAuth2Error) {
+            return try ClientRegistrationRequest(
+                server: server, redirectURIs: [type.redirectURI], name: "lodge", metadata: members,
+                initialAccessToken: initialAccessToken
+            ).request
+        } catch {
+            throw CommandError(
+                .settings, "the client cannot be registered", reason: "\(error)",
+                hint: "register an application at the provider yourself and name it with --client-id")
+        }
+    }
+
+    /// Returns whether the provider rejected the metadata, and therefore registered no client. See RFC 7591 section 3.2.2.
+    private static func hasInvalidMetadata(_ response: HTTPResponse) -> Bool {
+        response.status == 400
+            && (try? JSONValue(parsing: response.body))?.object?.text("error") == "invalid_client_metadata"
     }
 
     /// Deletes the client; returns whether that succeeded.

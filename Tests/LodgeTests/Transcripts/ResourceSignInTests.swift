@@ -160,6 +160,27 @@ import Testing
         #expect(mode as? Int == 0o600)
     }
 
+    @Test func `a provider that rejects the device grant registers a client without it`() async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        scene.describeServer(["device_authorization_endpoint": .string(scene.url)])
+        scene.server.answer("/register") { request in
+            let metadata = (try? JSONValue(parsing: request.body))?.object ?? [:]
+            let isRejected = metadata["grant_types"]?.array?.count != 2
+            return LoopbackResponse(
+                status: isRejected ? 400 : 201, fields: ["Content-Type": "application/json"],
+                body: Data((isRejected ? #"{"error": "invalid_client_metadata"}"# : #"{"client_id": "c7"}"#).utf8))
+        }
+        let signIn = await terminal.run("sign-in", scene.url, "--yes")
+        #expect(signIn.status == 0 && signIn.errors.contains("Registered the client c7"), "\(signIn.errors)")
+        #expect(scene.server.requests("/register").count == 2)
+        // Another error is not a reason to try again.
+        scene.server.answer("/register", 400, #"{"error": "invalid_redirect_uri"}"#)
+        let added = await terminal.run("providers", "add", "second", "--issuer", scene.server.issuer, "--register")
+        #expect(added.status == 1 && added.errors.contains("invalid_redirect_uri"), "\(added.errors)")
+        #expect(scene.server.requests("/register").count == 3)
+    }
+
     @Test func `a client at another issuer is not used`() async throws {
         let terminal = try await Terminal()
         let scene = try ResourceScene()
