@@ -103,6 +103,10 @@ import StrictJSON
             // The hint of the store is about an account and its settings.
             error.hint = "check the address, the network and the proxy"
             throw error
+        } catch var error as AccountStoreError where error.kind == .invalidAnswer {
+            // Another attempt gets the same metadata, and there is no account yet.
+            error.hint = "tell the provider of the API; the settings are unchanged"
+            throw error
         }
     }
 

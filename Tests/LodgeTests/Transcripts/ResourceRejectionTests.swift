@@ -131,6 +131,7 @@ import Testing
         let signIn = await terminal.run("sign-in", scene.url, "--yes")
         #expect(signIn.status == rejection.status, "\(signIn.errors)")
         #expect(signIn.errors.contains(rejection.reason) && signIn.errors.contains("\nhint: "), "\(signIn.errors)")
+        #expect(rejection.status != 1 || !signIn.errors.contains("the saved sign-in"), "\(signIn.errors)")
         #expect(scene.signInRequests.isEmpty)
         #expect((scene.resource.requests + scene.server.requests).allSatisfy { $0.fields["Authorization"] == nil })
         #expect(try text(terminal.settings) == old)
