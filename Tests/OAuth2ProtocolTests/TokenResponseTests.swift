@@ -193,6 +193,19 @@ struct ProviderQuirkTests {
         #expect(throws: OAuth2Error.self) { try TokenResponse.read(response, tolerance: .strict) }
     }
 
+    @Test(arguments: [("10010", ErrorCode.invalidGrant), ("10002", ErrorCode(rawValue: "10002"))])
+    func `an error of TikTok's older endpoint keeps its message`(number: String, code: ErrorCode) throws {
+        let body = #"{"data": {"error_code": \#(number), "description": "the reason"}, "message": "error"}"#
+        let error = #expect(throws: OAuth2Error.self) {
+            try TokenResponse.read(HTTPResponse(status: 200, body: Data(body.utf8)))
+        }
+        guard case .provider(let error) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(error.code == code && error.explanation == "the reason")
+    }
+
     @Test func `a profile's quirk is not read without the profile`() {
         for (id, tolerance) in Self.profiles where id != "PQ-020" && id != "PQ-021" {
             guard let vector = Self.cases.first(where: { $0.id == id }) else {

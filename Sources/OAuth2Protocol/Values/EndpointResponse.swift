@@ -61,8 +61,10 @@ enum EndpointResponse {
             // Fitbit.
             found = ProviderError(code: ErrorCode(rawValue: code), explanation: error.text("message"))
         } else if let data = object["data"]?.object, let code = data["error_code"]?.number?.literal, code != "0" {
-            // TikTok's older endpoint, with status 200.
-            found = ProviderError(code: ErrorCode(rawValue: code), explanation: data.text("description"))
+            // TikTok's older endpoint, with status 200. 10010: the refresh token has expired.
+            found = ProviderError(
+                code: code == "10010" ? .invalidGrant : ErrorCode(rawValue: code), explanation: data.text("description")
+            )
         }
         found?.status = response.status
         found?.retryAfter = response.retryAfterSeconds
