@@ -63,7 +63,11 @@ struct AuthorizationResponseTests {
                 } else {
                     ends = true
                 }
-                #expect(ends == (!waits || vector.reason.map(Self.ending.contains) == true))
+                if vector.reason.map(Self.ending.contains) == true {
+                    #expect(ends && waits)
+                } else {
+                    #expect(ends == !waits)
+                }
             }
             if case .provider(let error) = error as? OAuth2Error {
                 if let needed = vector.expect["needs_interaction"]?.bool {

@@ -30,6 +30,11 @@ struct SignedIDTokenTests {
             #expect(effects == "none")
             #expect(fetches <= 1)
         }
+        // A validation has only the key set: no function takes the location of the header.
+        if let locations = vector.expect.texts("must_not_fetch") {
+            let header = try JWT(parsing: try #require(vector.input["token"]?.string)).header
+            #expect(locations == [header["jku"]?.string])
+        }
         if let count = vector.expect.int("jwks_fetches") { #expect(fetches == count) }
         if let most = vector.expect.int("jwks_fetches_for_100_tokens_at_most") {
             for _ in 0..<100 { _ = try Self.validate(vector, cache: &cache, now: 1, fetches: &fetches) }

@@ -67,6 +67,24 @@ struct VectorCoverageTests {
         #expect(files == checked)
     }
 
+    /// The members of `expect` that no test can read, and why.
+    static let prose = [
+        "must": "sentences; the tests of `RefreshScenarioTests.held` check them",
+        "precondition": "a sentence", "same_jwk_as": "a sentence", "except": "a sentence",
+        "form_may_contain": "a permission",
+    ]
+
+    @Test func `a test reads every member of expect`() throws {
+        let sources = try VectorCoverage.sources().joined(separator: "\n")
+        for name in try VectorFile.names() {
+            let cases = try VectorFile.object(name)["cases"]?.array ?? []
+            let members = Set(cases.flatMap { $0.object?["expect"]?.object?.members.map(\.name) ?? [] })
+            for member in members.subtracting(Self.prose.keys).sorted() {
+                #expect(sources.contains("\"\(member)\""), "\(name): \(member)")
+            }
+        }
+    }
+
     // So that a new published case fails until it has a test.
     @Test(.enabled(if: SharedFolder.url("vectors") != nil))
     func `the vector files have every published case`() throws {

@@ -4,6 +4,7 @@ import JOSE
 import OAuth2Protocol
 import StrictJSON
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -116,6 +117,8 @@ import Platform
     }
 
     @Test func `RB-052: a password is sent only where the settings allow it, and is not kept`() async throws {
+        let vector = try #require(VectorFile("request-building").cases.first { $0.id == "RB-052" })
+        #expect(vector.input["grant"] == "password" && vector.outcome == "not_supported")
         let provider = try GrantProvider()
         provider.answer("/token", Self.numbered())
         let refused = try await provider.store()

@@ -109,7 +109,11 @@ struct IDTokenTests {
         let ada = try await test.signIn()
         test.provider.change { $0.claims = ["sub": "eve"] }
         let error = try await failure { try await test.store.accessToken(for: ada.id, rejected: Secret("AT-2")) }
-        #expect(error?.reason.hasSuffix(#"(sub: expected "ada", received "eve")"#) == true)
+        #expect(error?.reason.hasSuffix(#"it is about another user (sub: expected "ada", received "eve")"#) == true)
+        let vector = try #require(VectorFile("refresh-and-store").cases.first { $0.id == "RS-009" })
+        #expect(
+            vector.expect["stored_after"]?.object
+                == ["outcome": "rejected", "reason": .string(IDTokenError.Kind.subjectMismatch.rawValue)])
         #expect(try await test.savedTokens(ada.id)?.accessToken == Secret("AT-2"))
         #expect(try await test.savedTokens(ada.id)?.refreshToken == Secret("RT-2"))
     }
