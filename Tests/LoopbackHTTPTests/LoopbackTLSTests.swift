@@ -65,12 +65,18 @@ private final class SlowTLSClient {
         let functions = try DynamicLibrary(fileNames: LibSSL.fileNames)
         let method: @convention(c) () -> OpaquePointer? = try functions.function("TLS_client_method")
         let setConnectState: @convention(c) (OpaquePointer) -> Void = try functions.function("SSL_set_connect_state")
-        context = try #require(library.newContext(method()))
-        session = try #require(library.newSession(context))
-        input = try #require(library.newBuffer(library.memoryMethod()))
-        output = try #require(library.newBuffer(library.memoryMethod()))
+        context = try Self.found(library.newContext(method()))
+        session = try Self.found(library.newSession(context))
+        input = try Self.found(library.newBuffer(library.memoryMethod()))
+        output = try Self.found(library.newBuffer(library.memoryMethod()))
         library.setBuffers(session, input, output)
         setConnectState(session)
+    }
+
+    /// Tests on another thread cannot record an issue.
+    private static func found<Value>(_ value: Value?) throws -> Value {
+        guard let value else { throw RawClientError(operation: "preparing the connection", code: errno) }
+        return value
     }
 
     deinit {
@@ -88,10 +94,10 @@ private final class SlowTLSClient {
             }
             return status == 0 && address.sin_family == sa_family_t(AF_INET) ? address.sin_port : nil
         }
-        let port = try #require(name { getsockname(client.descriptor, $0, $1) })
+        let port = try Self.found(name { getsockname(client.descriptor, $0, $1) })
         let listeners = (3..<4096).filter { descriptor in name { getpeername(descriptor, $0, $1) } == port }
         var size: Int32 = 4096
-        let listener = try #require(listeners.first)
+        let listener = try Self.found(listeners.first)
         setsockopt(listener, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     }
 
@@ -151,8 +157,9 @@ private final class SlowTLSClient {
     let port = listener.port
     let received = try await onThread {
         let client = try SlowTLSClient(port: port)
-        // The handshake.
+        // The handshake. Its first response proves that the listener has accepted the connection.
         _ = client.decrypt()
+        _ = try client.receive(4096)
         try client.shrinkListenersBuffer()
         try client.send("GET / HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n")
         var received = client.decrypt()
