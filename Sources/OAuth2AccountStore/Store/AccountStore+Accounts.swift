@@ -114,6 +114,15 @@ extension AccountStore {
         }
     }
 
+    /// Throws if an account of this type cannot get a name from ``rename(_:to:)``, before a sign-in whose user is not known yet.
+    ///
+    /// - Throws: ``AccountStoreError``
+    package func checkName(_ name: String, forSignInTo type: String) async throws {
+        try await AccountStoreError.wrappingErrors("cannot rename the account") {
+            try await repository.checkName(name) { $0.type == type }
+        }
+    }
+
     /// Removes an account from this store without telling the provider: see ``signOut(_:revoking:endingBrowserSession:)``. Does
     /// nothing if there is no such account.
     ///

@@ -35,7 +35,7 @@ struct AccountsCommand: CommandHandler {
         examples: ["lodge accounts", "lodge accounts use ada@contoso.com"],
         subcommands: [
             listCommand, showCommand, useCommand, AccountsTransfer.renameCommand, AccountsTransfer.importCommand,
-            AccountsTransfer.exportCommand, removeCommand, SalvageCommand.command,
+            AccountsTransfer.exportCommand, AccountsRefresh.command, removeCommand, SalvageCommand.command,
         ], defaultSubcommand: "list", needsNoSettings: true)
 
     let context: CommandContext

@@ -51,19 +51,24 @@ import StrictJSON
     func rename() async throws -> ExitStatus {
         let (store, account) = try await context.storeAndAccount(named: invocation[Input.account])
         let name = invocation[Input.name]
+        let renamed = try await Self.withUsageErrors { try await store.rename(account.id, to: name) }
+        console.note(
+            name.isEmpty ? "The account is \(renamed.label) again." : "\(account.label) is now called \(renamed.label)."
+        )
+        if format == .json {
+            let isActive = try await store.activeAccount()?.id == renamed.id
+            try show(AccountRecord(account: renamed, isActive: isActive, now: store.dependencies.now()))
+        }
+        return .done
+    }
+
+    /// Runs a body in which an error of the settings is an error of the command line: the name of an account comes from there.
+    static func withUsageErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
-            let renamed = try await store.rename(account.id, to: name)
-            console.note(
-                name.isEmpty
-                    ? "The account is \(renamed.label) again." : "\(account.label) is now called \(renamed.label).")
-            if format == .json {
-                let isActive = try await store.activeAccount()?.id == renamed.id
-                try show(AccountRecord(account: renamed, isActive: isActive, now: store.dependencies.now()))
-            }
+            return try await body()
         } catch let error as AccountStoreError where error.kind == .settings {
             throw CommandError(.usage, error.what, reason: error.reason, hint: error.hint)
         }
-        return .done
     }
 
     func importFile() async throws -> ExitStatus {

@@ -24,6 +24,7 @@ import StrictJSON
         static let scope = Option.texts("scope", "SCOPE", "request this scope instead of those of the type")
         static let addScope = Option.texts(
             "add-scope", "SCOPE", "request this scope in addition to those of the type and the account")
+        static let name = Option.text("name", "LABEL", "label of the account, valid for --account")
         static let prompt = Option.texts(
             "prompt", "WORD", "login, consent, select_account, create or none",
             completion: .words(["login", "consent", "select_account", "create", "none"]))
@@ -49,7 +50,8 @@ import StrictJSON
         arguments: [Input.type],
         options: [
             Input.device, Input.noBrowser, Input.qr, Input.paste, Input.clientCredentials, Input.withToken,
-            Input.username, Input.scope, Input.addScope, Input.prompt, Input.loginHint, Input.domainHint, Input.policy,
+            Input.username, Input.scope, Input.addScope, Input.name, Input.prompt, Input.loginHint, Input.domainHint,
+            Input.policy,
             Input.claims,
             Input.param, Input.yes,
         ], formats: OutputFormat.ofSentences, json: AccountRecord.shape, timeoutUse: .signIn
@@ -82,12 +84,29 @@ import StrictJSON
             let requested = options.scope ?? settings[type].map { $0.scope.union(present) } ?? present
             options.scope = requested.union(addedScope)
         }
-        let account = try await signIn(to: type, options, store)
+        let label = invocation[Input.name]
+        if let label {
+            try await AccountsTransfer.withUsageErrors { try await store.checkName(label, forSignInTo: type) }
+        }
+        var account = try await signIn(to: type, options, store)
+        if let label { account = try await name(account, label, store) }
         if console.options.reportsJSON {
             let record = AccountRecord(account: account, isActive: true, now: store.dependencies.now())
             try show(record)
         }
         return .done
+    }
+
+    /// Labels the new account. An account of the same type can have the name: only the sign-in showed that it is another one.
+    private func name(_ account: Account, _ label: String, _ store: AccountStore) async throws -> Account {
+        do {
+            let named = try await store.rename(account.id, to: label)
+            console.note("The account is called \(named.label).")
+            return named
+        } catch var error as AccountStoreError where error.kind == .settings {
+            error.hint = "you are signed in; for another name, run: \(run: "accounts rename") \(account.id) NAME"
+            throw CommandError(.usage, error.what, reason: error.reason, hint: error.hint)
+        }
     }
 
     /// Checks before the first request that the flow of the command line can sign in to a resource.

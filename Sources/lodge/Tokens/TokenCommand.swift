@@ -7,6 +7,12 @@ import OAuth2Protocol
 @MainActor struct TokenCommand: CommandHandler {
     enum Input {
         static let header = Option.flag("header", "print the Authorization header field with the token")
+        static let sasl = Option.choice(
+            "sasl", "MECHANISM", "print the SASL response for a mail server: xoauth2 or oauthbearer",
+            of: SASLMechanism.self)
+        static let user = Option.text("user", "MAIL", "with --sasl: user name at the mail server (the account's)")
+        static let minimumValidity = Option.text(
+            "min-validity", "TIME", "refresh a token that expires earlier, such as 90s, 10m or 1h")
         static let expires = Option.flag("expires", "print the expiry instead (RFC 3339)")
         static let introspect = Option.flag("introspect", "print the provider's introspection response instead (JSON)")
         static let scope = Option.texts("scope", "SCOPE", "what it must be good for")
@@ -19,13 +25,17 @@ import OAuth2Protocol
 
     nonisolated static let command = Command(
         "token", "Print a valid access token.",
-        discussion: "Pass a token by a pipe or a file: other users can read a command line.",
+        discussion: """
+            Pass a token by a pipe or a file: other users can read a command line. For mail programs, see lodge help mail.
+            """,
         examples: [
             "lodge token --header | curl -H @- https://graph.microsoft.com/v1.0/me", "lodge token --output json",
+            "lodge token --sasl xoauth2 --user ada@contoso.com",
             "lodge token --exchange --audience billing --scope read",
         ],
         options: [
-            Input.header, TokenOptions.refresh, Input.expires, Input.introspect, Input.scope, Input.exchange,
+            Input.header, Input.sasl, Input.user, TokenOptions.refresh, Input.minimumValidity, Input.expires,
+            Input.introspect, Input.scope, Input.exchange,
             Input.audience, Input.resource, Input.policy,
         ], formats: OutputFormat.ofSentences,
         json: .object(
@@ -40,29 +50,11 @@ import OAuth2Protocol
     let context: CommandContext
 
     func run() async throws -> ExitStatus {
-        if !invocation[Input.exchange] {
-            for option in [Input.audience, Input.resource] where !invocation[option].isEmpty {
-                throw CommandError(
-                    .usage, "--\(option.spec.name) needs --exchange",
-                    reason: "it names the service that the token is exchanged for",
-                    hint: "add --exchange, or leave --\(option.spec.name) out")
-            }
-        }
-        for option in [Input.expires, Input.introspect] where invocation[Input.header] && invocation[option] {
-            throw invocation.conflict(Input.header, option)
-        }
-        let output = GlobalOptions.standard.output
-        if invocation[Input.header], writesJSON, invocation.source(of: output) == .option {
-            throw CommandError(
-                .usage, "--header cannot be combined with --output json", reason: "it prints one header field",
-                hint: "leave out one of them")
-        }
+        try checkOptions()
+        let validity = try minimumValidity()
         let (store, account) = try await context.storeAndAccount()
+        let user = try invocation[Input.sasl].map { _ in try userName(of: account) }
         if invocation[Input.exchange] {
-            for option in [Input.introspect, TokenOptions.refresh] where invocation[option] {
-                throw invocation.conflict(Input.exchange, option)
-            }
-            if invocation[Input.policy] != nil { throw invocation.conflict(Input.exchange, Input.policy) }
             let exchanged = try await store.exchange(
                 tokenOf: account.id, resources: invocation[Input.resource], audiences: invocation[Input.audience],
                 scope: try invocation.scope(Input.scope))
@@ -74,20 +66,94 @@ import OAuth2Protocol
             return try write(
                 IssuedToken(
                     secret: exchanged.secret, type: exchanged.tokenType, expiry: exchanged.expiry,
-                    scope: exchanged.scope), account)
+                    scope: exchanged.scope), account, user: user)
         }
-        let policy = invocation[Input.policy]
-        if policy != nil, invocation[Input.introspect] { throw invocation.conflict(Input.introspect, Input.policy) }
-        let token = try await context.freshToken(store, of: account, scope: Input.scope, policy: policy)
+        let token = try await context.freshToken(
+            store, of: account, scope: Input.scope, policy: invocation[Input.policy], minimumValidity: validity)
         if invocation[Input.introspect] {
-            guard !invocation[Input.expires] else { throw invocation.conflict(Input.introspect, Input.expires) }
             let found = try await store.introspect(token, of: account.id)
             let members: JSONObject = found.isActive ? found.members : ["active": false]
             try console.write(.object(members))
             return .done
         }
         return try write(
-            IssuedToken(secret: token.secret, type: token.type, expiry: token.expiry, scope: token.scope), account)
+            IssuedToken(secret: token.secret, type: token.type, expiry: token.expiry, scope: token.scope), account,
+            user: user)
+    }
+
+    // MARK: Options
+
+    /// Throws for options that cannot be combined.
+    private func checkOptions() throws {
+        if !invocation[Input.exchange] {
+            for option in [Input.audience, Input.resource] where !invocation[option].isEmpty {
+                throw CommandError(
+                    .usage, "--\(option.spec.name) needs --exchange",
+                    reason: "it names the service that the token is exchanged for",
+                    hint: "add --exchange, or leave --\(option.spec.name) out")
+            }
+        }
+        if let user = invocation[Input.user] {
+            guard invocation[Input.sasl] != nil else {
+                throw CommandError(
+                    .usage, "--user needs --sasl", reason: "it is a part of the SASL response",
+                    hint: "add --sasl xoauth2 or --sasl oauthbearer")
+            }
+            try SASLMechanism.check(user: user)
+        }
+        // Each of these prints something else.
+        let outputs: [any DeclaredOption] = [Input.header, Input.sasl, Input.introspect, Input.expires]
+        let given = outputs.filter { invocation.source(of: $0) != nil }
+        if given.count > 1 { throw invocation.conflict(given[0], given[1]) }
+        if let option = given.first, [Input.header.spec.name, Input.sasl.spec.name].contains(option.spec.name),
+            writesJSON, invocation.source(of: GlobalOptions.standard.output) == .option
+        {
+            throw CommandError(
+                .usage, "--\(option.spec.name) cannot be combined with --output json",
+                reason: "it prints one line of text",
+                hint: "leave out one of them")
+        }
+        let pairs: [(any DeclaredOption, [any DeclaredOption])] = [
+            (Input.exchange, [Input.introspect, TokenOptions.refresh, Input.minimumValidity, Input.policy]),
+            (Input.introspect, [Input.policy]), (TokenOptions.refresh, [Input.minimumValidity]),
+        ]
+        for (first, others) in pairs where invocation.source(of: first) != nil {
+            for other in others where invocation.source(of: other) != nil { throw invocation.conflict(first, other) }
+        }
+    }
+
+    /// Returns the time of `--min-validity`: a number of seconds, minutes or hours.
+    private func minimumValidity() throws(CommandError) -> Duration? {
+        guard let text = invocation[Input.minimumValidity] else { return nil }
+        guard let match = text.wholeMatch(of: /([0-9]{1,9})([smh]?)/), let number = Double(match.1) else {
+            throw CommandError(
+                .usage, "wrong value of --min-validity",
+                reason: "expected a number with s, m or h, found \(UsageError.quoted(text))", hint: "--min-validity 10m"
+            )
+        }
+        let unit: Double =
+            switch match.2 {
+            case "m": 60
+            case "h": 3600
+            default: 1
+            }
+        return .seconds(number * unit)
+    }
+
+    /// Returns the user name of `--user`, or the name that the account signs in with.
+    private func userName(of account: Account) throws(CommandError) -> String {
+        if let user = invocation[Input.user] { return user }
+        let mail = account.claims?["email"]?.string
+        guard
+            let name = [account.userName, mail].compactMap({ $0 }).first(where: { $0.contains("@") })
+                ?? account.userName
+        else {
+            throw CommandError(
+                .usage, "cannot print a SASL response", reason: "the mail address of \(account.label) is unknown",
+                hint: "pass it with --user")
+        }
+        try SASLMechanism.check(user: name)
+        return name
     }
 
     private struct IssuedToken {
@@ -110,9 +176,16 @@ import OAuth2Protocol
 
     private var writesJSON: Bool { format == .json }
 
-    /// Writes a token, its header field, or its expiry.
-    private func write(_ token: IssuedToken, _ account: Account) throws -> ExitStatus {
-        if invocation[Input.header] {
+    /// Writes a token, its header field, its SASL response for a user, or its expiry.
+    private func write(_ token: IssuedToken, _ account: Account, user: String?) throws -> ExitStatus {
+        if let mechanism = invocation[Input.sasl], let user {
+            guard token.type == "bearer" else {
+                throw CommandError(
+                    .failed, "cannot print a SASL response",
+                    reason: "the token has the type \(token.typeName), and \(mechanism.rawValue) requires Bearer")
+            }
+            try console.writeLine(mechanism.initialResponse(user: user, token: token.secret))
+        } else if invocation[Input.header] {
             try console.writeLine("Authorization: \(token.typeName) \(token.secret.value)")
         } else if writesJSON {
             var object = JSONObject()
@@ -163,27 +236,40 @@ extension Invocation {
 extension CommandContext {
     /// Returns a valid access token for `--scope` and `--refresh`.
     ///
-    /// - Parameter policy: The policy that issues the token, by its name in the settings; `nil`: the account's.
+    /// - Parameters:
+    ///   - policy: The policy that issues the token, by its name in the settings; `nil`: the account's.
+    ///   - minimumValidity: The minimum validity, without `--refresh`. The default is that of the store.
     func freshToken(
-        _ store: AccountStore, of account: Account, scope: Option<[String]> = TokenOptions.scope, policy: String? = nil
+        _ store: AccountStore, of account: Account, scope: Option<[String]> = TokenOptions.scope, policy: String? = nil,
+        minimumValidity: Duration? = nil
     ) async throws -> AccessToken {
         let scopes = try invocation.scope(scope)
         do {
             guard invocation[TokenOptions.refresh] else {
-                return try await store.accessToken(for: account.id, scopes: scopes, policy: policy)
+                return try await store.accessToken(
+                    for: account.id, minimumValidity: minimumValidity, scopes: scopes, policy: policy)
             }
             return try await store.refreshedToken(for: account.id, scopes: scopes, policy: policy)
-        } catch var error as AccountStoreError {
-            if let policy, case .signInNeeded = error.kind, error.provider?.claims == nil {
-                error.hint = "\(run: "sign-in") \(account.type) --policy \(policy.shellWord)"
-                throw error
-            }
-            if error.kind == .signInNeeded(.noRefreshToken), let type = store.settings[account.type] {
-                error.hint = RefreshTokenAdvice.hint(for: type) ?? error.hint
-            }
-            error.hint = error.hint ?? Self.hint(error, account, scopes)
-            throw error
+        } catch let error as AccountStoreError {
+            throw Self.advised(error, store, account, scopes: scopes, policy: policy)
         }
+    }
+
+    /// Returns an error of a token with the sign-in that leads to the token.
+    static func advised(
+        _ error: AccountStoreError, _ store: AccountStore, _ account: Account, scopes: Scope? = nil,
+        policy: String? = nil
+    ) -> AccountStoreError {
+        var error = error
+        if let policy, case .signInNeeded = error.kind, error.provider?.claims == nil {
+            error.hint = "\(run: "sign-in") \(account.type) --policy \(policy.shellWord)"
+            return error
+        }
+        if error.kind == .signInNeeded(.noRefreshToken), let type = store.settings[account.type] {
+            error.hint = RefreshTokenAdvice.hint(for: type) ?? error.hint
+        }
+        error.hint = error.hint ?? hint(error, account, scopes)
+        return error
     }
 
     /// The sign-in for the missing scopes and the granted ones.
