@@ -4,7 +4,7 @@ extension Command {
     /// Every command of the program by group, in the order of help.
     private static let groups: [(title: String, commands: [Command])] = [
         ("Sign in", [SignInCommand.command, SignOutCommand.command, AccountsCommand.group, StatusCommand.command]),
-        ("Tokens", [TokenCommand.command, ExecCommand.command, RequestCommand.command, GitCredentialCommand.group]),
+        ("Tokens", [TokenCommand.command, ExecCommand.command, RequestCommand.command, CredentialCommand.group]),
         (
             "People",
             [

@@ -44,14 +44,13 @@ import Testing
         // Words that follow the name only in a command line. A directory search, sync or query is something else.
         let commands = [
             "sign-in", "sign-out", "login", "logout", "accounts", "token", "header", "exec", "credential",
-            "git-credential",
             "lookup", "browse", "providers", "config", "doctor", "serve", "demo", "completion", "__",
         ]
         let needles =
             commands.map { "\(old) \($0)" }
             + ["`\(old) ", "$ \(old) ", "run: \(old) ", "\"\(old): ", "product \(old)", "#compdef \(old)"]
             + ["config", "share", "release", "bin"].map { "\($0)/\(old)" }
-            + ["\(old)_complete", "\(old)_accounts", "\(old)_$", old.uppercased() + "_"]
+            + ["lodge git-credential", "\(old)_complete", "\(old)_accounts", "\(old)_$", old.uppercased() + "_"]
         let own = Self.root.appending(path: "Tests/ExampleTests/TreeTests.swift")
         try #require(FileManager.default.fileExists(atPath: own.path))
         let hits = try [

@@ -114,7 +114,7 @@ def git(checks, world, provider):
     if not shutil.which("git"):
         return print("skipped: git, which this machine does not have", flush=True)
     environment = {**world.environment, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_COUNT": "1",
-                   "GIT_CONFIG_KEY_0": "credential.helper", "GIT_CONFIG_VALUE_0": "!lodge git-credential"}
+                   "GIT_CONFIG_KEY_0": "credential.helper", "GIT_CONFIG_VALUE_0": "!lodge credential git"}
 
     def ask(word, question):
         return subprocess.run(["git", "credential", word], input=question.encode(), env=environment, capture_output=True,

@@ -29,8 +29,8 @@ import Testing
     ]
     /// The commands whose output another program defines.
     nonisolated private static let texts = [
-        ["accounts", "export", "--reveal-secrets"], ["exec", "true"], ["git-credential", "get"],
-        ["git-credential", "store"], ["git-credential", "erase"], ["demo"], ["completion", "bash"],
+        ["accounts", "export", "--reveal-secrets"], ["exec", "true"], ["credential", "git", "get"],
+        ["credential", "git", "store"], ["credential", "git", "erase"], ["demo"], ["completion", "bash"],
     ]
 
     @Test(arguments: things) func `things come in every format that is for things`(words: [String]) async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// Whose token `git-credential` gives, where there is more than one account.
+/// Whose token `credential git` gives, where there is more than one account.
 @MainActor @Suite struct GitCredentialTests {
     /// Ada, who is called "work", and Li Ming, who signed in last and is in use.
     private func twoAccounts() async throws -> (terminal: Terminal, host: String, ada: String, liMing: String) {
@@ -25,7 +25,7 @@ import Testing
         let (terminal, host, ada, liMing) = try await twoAccounts()
         func password(_ name: String?) async -> String? {
             let question = "protocol=http\nhost=\(host)\n" + (name.map { "username=\($0)\n" } ?? "")
-            let answer = await terminal.run("git-credential", "get", input: question)
+            let answer = await terminal.run("credential", "git", "get", input: question)
             #expect(answer.status == 0, "\(answer.errors)")
             return answer.lines.dropFirst().first.map { String($0.dropFirst("password=".count)) }
         }
@@ -35,25 +35,113 @@ import Testing
         #expect(await password("li.ming@contoso.example") == liMing)
         // The word of a host for "a token", or the name of this machine's user, is nobody's name.
         for name in ["git", "oauth2", "root", nil] { #expect(await password(name) == liMing, "\(name ?? "")") }
-        // A person who has no account here gets nobody else's token.
-        #expect(await password("eve@contoso.example") == nil)
+        // A user without an account does not get another user's token, but the sign-in.
+        let eve = await terminal.run(
+            "credential", "git", "get", input: "protocol=http\nhost=\(host)\nusername=eve@contoso.example\n")
+        #expect(eve.status == 4 && eve.output.isEmpty)
+        #expect(
+            eve.errors == """
+                lodge: no credential for \(host): there is no account of eve@contoso.example of type local
+                hint: lodge sign-in local --login-hint eve@contoso.example
+
+                """)
+    }
+
+    @Test func `git 2.46 gets the token as Bearer if it announces authtype and the server accepts Bearer`() async throws
+    {
+        let (terminal, host, _, token) = try await twoAccounts()
+        let request = "protocol=http\nhost=\(host)\n"
+        let capability = "capability[]=authtype\ncapability[]=state\n"
+        func answer(_ input: String) async -> [String] {
+            await terminal.run("credential", "git", "get", input: input).lines.map {
+                $0.hasPrefix("password_expiry_utc=") ? "password_expiry_utc" : $0
+            }
+        }
+        let bearer = [
+            "capability[]=authtype", "authtype=Bearer", "credential=\(token)", "ephemeral=1", "password_expiry_utc",
+        ]
+        let basic = ["username=oauth2", "password=\(token)", "password_expiry_utc"]
+        for challenges in [
+            "", "wwwauth[]=Bearer realm=\"a, b\"\n", "wwwauth[]=Basic realm=\"x\"\nwwwauth[]=bearer\n",
+            "wwwauth[]=Basic realm=\"x\", Bearer error=\"invalid_token\"\n", "wwwauth[]=Basic\nwwwauth[]=\n",
+        ] {
+            #expect(await answer(capability + request + challenges) == bearer, "\(challenges)")
+        }
+        for other in [
+            request, "capability[]=state\n" + request, request + "wwwauth[]=Bearer\n",
+            capability + request + "wwwauth[]=Basic realm=\"GitLab\"\n",
+            capability + request + "wwwauth[]=Basic realm=\"Bearer\"\n",
+            capability + "capability[]=\n" + request,
+        ] {
+            #expect(await answer(other) == basic, "\(other)")
+        }
+        // What git sends back when the server rejected it.
+        let rejected = capability + request + "authtype=Bearer\ncredential=\(token)\n"
+        #expect(await terminal.run("credential", "git", "erase", input: rejected).status == 0)
+        #expect(await terminal.run("token").output.dropLast() != token)
+    }
+
+    @Test func `a host of the settings without an account names the sign-in, and another host nothing`() async throws {
+        let terminal = try await Terminal()
+        let host = "127.0.0.1:\(try #require(terminal.provider.issuer.port))"
+        try terminal.write(
+            settings: """
+                {"defaultType": "second", "types": {
+                "first": {"issuer": "\(terminal.provider.issuer)", "clientId": "\(terminal.provider.clientID)",
+                "redirectUri": "http://127.0.0.1/callback", "scopes": ["openid"]},
+                "second": {"issuer": "\(terminal.provider.issuer)", "clientId": "\(terminal.provider.clientID)",
+                "redirectUri": "http://127.0.0.1/callback", "scopes": ["openid"]},
+                "forge": {"resourceHosts": ["git.example"]}}}
+                """)
+        let missing = await terminal.run(
+            "--settings", terminal.settings.path, "credential", "git", "get", input: "protocol=http\nhost=\(host)\n")
+        #expect(missing.status == 4 && missing.output.isEmpty)
+        #expect(
+            missing.errors.contains("hint: lodge sign-in --settings=\(terminal.settings.path) second\n"), "\(missing)")
+        let forge = await terminal.run("credential", "git", "get", input: "protocol=https\nhost=git.example\n")
+        #expect(forge.status == 4 && forge.errors.hasSuffix("hint: lodge sign-in forge --with-token\n"), "\(forge)")
+        let other = await terminal.run("credential", "git", "get", input: "protocol=https\nhost=github.com\n")
+        #expect(other.status == 0 && other.output.isEmpty && other.errors.isEmpty)
+    }
+
+    @Test func `an account that needs a sign-in names it with its type`() async throws {
+        let (terminal, host, _, _) = try await twoAccounts()
+        terminal.provider.revokeGrants()
+        let answer = await terminal.run("credential", "git", "get", input: "protocol=http\nhost=\(host)\n")
+        #expect(answer.status == 0)
+        let password = try #require(answer.lines.first { $0.hasPrefix("password=") })
+        _ = await terminal.run(
+            "credential", "git", "erase", input: "protocol=http\nhost=\(host)\n\(password)\n")
+        let needed = await terminal.run("credential", "git", "get", input: "protocol=http\nhost=\(host)\n")
+        #expect(
+            needed.status == 4 && needed.output.isEmpty && needed.errors.contains("hint: lodge sign-in local"),
+            "\(needed)")
+    }
+
+    @Test func `an operation that git may add is ignored, and a user's mistake is not`() async throws {
+        let terminal = try await Terminal()
+        let later = await terminal.run("credential", "git", "capability", input: "protocol=https\nhost=a.example\n")
+        #expect(later.status == 0 && later.output.isEmpty && later.errors.isEmpty)
+        terminal.isTerminal = true
+        let typed = await terminal.run("credential", "git", "gett")
+        #expect(typed.status == 2 && typed.errors.contains("hint: lodge credential git get\n"), "\(typed)")
     }
 
     @Test func `the account that was typed is the one, or there is none of that name`() async throws {
         let (terminal, host, ada, _) = try await twoAccounts()
         let question = "protocol=http\nhost=\(host)\n"
         for name in ["work", "Ada@contoso.example"] {
-            let answer = await terminal.run("--account", name, "git-credential", "get", input: question)
+            let answer = await terminal.run("--account", name, "credential", "git", "get", input: question)
             #expect(answer.status == 0 && answer.lines.dropFirst().first == "password=\(ada)", "\(answer)")
         }
         let named = await terminal.run(
-            "--account", "work", "git-credential", "get", input: question + "username=li.ming@contoso.example\n")
+            "--account", "work", "credential", "git", "get", input: question + "username=li.ming@contoso.example\n")
         #expect(named.lines.dropFirst().first == "password=\(ada)")
-        let nobody = await terminal.run("--account", "nobody", "git-credential", "get", input: question)
+        let nobody = await terminal.run("--account", "nobody", "credential", "git", "get", input: question)
         #expect(nobody.status == 3 && nobody.errors.contains("no account nobody") && nobody.output.isEmpty)
         // Of a host that no type is of, nothing is said at all.
         let other = await terminal.run(
-            "--account", "nobody", "git-credential", "get", input: "protocol=https\nhost=github.com\n")
+            "--account", "nobody", "credential", "git", "get", input: "protocol=https\nhost=github.com\n")
         #expect(other.status == 0 && other.output.isEmpty && other.errors.isEmpty)
     }
 
@@ -81,7 +169,7 @@ import Testing
         #expect(await terminal.run("accounts", "rename", id, "build").status == 0)
         let host = "127.0.0.1:\(try #require(terminal.provider.issuer.port))"
         func ask(_ name: String) async -> Terminal.Transcript {
-            await terminal.run("git-credential", "get", input: "protocol=http\nhost=\(host)\nusername=\(name)\n")
+            await terminal.run("credential", "git", "get", input: "protocol=http\nhost=\(host)\nusername=\(name)\n")
         }
         // The second type is looked at before the first one's current account is taken.
         #expect(await ask("li.ming@contoso.example").lines.dropFirst().first == "password=\(liMing)")

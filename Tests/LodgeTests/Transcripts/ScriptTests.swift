@@ -5,7 +5,7 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// `token`, `request`, `exec`, `git-credential`, `completion`: what scripts and shells use.
+/// `token`, `request`, `exec`, `credential git`, `completion`: what scripts and shells use.
 @MainActor @Suite struct ScriptTests {
     private func signedIn() async throws -> Terminal {
         let terminal = try await Terminal()
@@ -58,12 +58,12 @@ import Testing
         let port = try #require(terminal.provider.issuer.port)
         let host = "127.0.0.1:\(port)"
         let token = await terminal.run("token").output.dropLast()
-        let answer = await terminal.run("git-credential", "get", input: "protocol=http\nhost=\(host)\n\n")
+        let answer = await terminal.run("credential", "git", "get", input: "protocol=http\nhost=\(host)\n\n")
         #expect(answer.status == 0)
         #expect(answer.lines[0] == "username=oauth2" && answer.lines[1] == "password=\(token)")
         #expect(answer.lines[2].hasPrefix("password_expiry_utc="))
         let named = "protocol=http\nhost=\(host)\nusername=ada@contoso.example\n"
-        #expect(await terminal.run("git-credential", "get", input: named).lines[0] == "username=ada@contoso.example")
+        #expect(await terminal.run("credential", "git", "get", input: named).lines[0] == "username=ada@contoso.example")
         for other in [
             "protocol=https\nhost=github.com\n", "protocol=http\nhost=example.com\n", "host=\(host)\n", "", "\0\n=\n",
             "protocol=ssh\nhost=\(host)\n", "protocol=https\nhost=127.0.0.1.evil.example\n",
@@ -74,7 +74,7 @@ import Testing
             "protocol=http\nhost=\(host)\0\n",
             "protocol=http\n\nhost=\(host)\n",
         ] {
-            let silent = await terminal.run("git-credential", "get", input: other)
+            let silent = await terminal.run("credential", "git", "get", input: other)
             #expect(silent.status == 0 && silent.output.isEmpty, "\(other)")
         }
     }
@@ -84,11 +84,11 @@ import Testing
         let host = "127.0.0.1:\(try #require(terminal.provider.issuer.port))"
         let token = await terminal.run("token").output.dropLast()
         let question = "protocol=http\nhost=\(host)\nusername=oauth2\npassword="
-        #expect(await terminal.run("git-credential", "erase", input: question + "another").status == 0)
+        #expect(await terminal.run("credential", "git", "erase", input: question + "another").status == 0)
         #expect(await terminal.run("token").output.dropLast() == token)
-        #expect(await terminal.run("git-credential", "erase", input: question + token).status == 0)
+        #expect(await terminal.run("credential", "git", "erase", input: question + token).status == 0)
         #expect(await terminal.run("token").output.dropLast() != token)
-        #expect(await terminal.run("git-credential", "store", input: question + token).output.isEmpty)
+        #expect(await terminal.run("credential", "git", "store", input: question + token).output.isEmpty)
     }
 
     @Test func `each shell has its script, and another word names the nearest`() async throws {

@@ -1,0 +1,101 @@
+import CommandLineKit
+import OAuth2AccountStore
+import Platform
+
+/// The account whose token another program gets for a host.
+struct HostAccount {
+    let store: AccountStore
+    let account: Account
+
+    /// Returns the account for a host; `nil` if no account type has the host, or if the user name belongs to an account of another host.
+    ///
+    /// - Parameters:
+    ///   - host: The server that gets the token.
+    ///   - name: The host as the other program names it, for messages.
+    ///   - userName: The user name that the other program has; an account has it, or it is the host's own word for a token.
+    /// - Throws: `CommandError` with the sign-in if the host has an account type but no account.
+    @MainActor static func find(
+        _ host: TokenHost, named name: String, userName: String?, _ context: CommandContext
+    ) async throws -> HostAccount? {
+        let settings = try context.settings()
+        let chosen = context.invocation[GlobalOptions.type]
+        let types = settings.types.filter { type in
+            (chosen == nil || type.name == chosen) && hosts(of: type).contains(where: host.isAllowed)
+        }
+        guard let first = types.first(where: { $0.name == settings.defaultType }) ?? types.first else { return nil }
+        let store = try await context.store(settings)
+        let found = try await account(of: types, userName: userName, store, context)
+        switch found {
+        case .account(let account):
+            context.world.stores.usedType = account.type
+            context.reportSelection(account)
+            return HostAccount(store: store, account: account)
+        case .elsewhere: return nil
+        case .missing(let user):
+            let whose = user.map { " of \($0)" } ?? ""
+            let hint: Hint =
+                first.provider == .staticToken
+                ? "\(AccountRemedy.supplyToken(type: first.name))"
+                : "\(run: "sign-in") \(first.name)" + Hint(user.map { " --login-hint \($0.shellWord)" } ?? "")
+            throw CommandError(
+                .signInNeeded, "no credential for \(name)", reason: "there is no account\(whose) of type \(first.name)",
+                hint: hint)
+        }
+    }
+
+    private enum Choice {
+        case account(Account)
+        /// No account of the host's types, or none of this user.
+        case missing(user: String?)
+        /// An account of another host has the name.
+        case elsewhere
+    }
+
+    @MainActor private static func account(
+        of types: [AccountType], userName: String?, _ store: AccountStore, _ context: CommandContext
+    ) async throws -> Choice {
+        let accounts = try await store.accounts(ofType: nil)
+        let own = accounts.filter { account in types.contains { $0.name == account.type } }
+        if let name = context.invocation[GlobalOptions.account] {
+            let found = CommandContext.accounts(named: name, among: own)
+            // None, or several: an error as elsewhere, unless it is an account of another host.
+            let account = found.count == 1 ? found[0] : try await context.account(store, named: name)
+            return types.contains { $0.name == account.type } ? .account(account) : .elsewhere
+        }
+        var user: String?
+        if let name = userName, !name.isEmpty {
+            for type in types {
+                let named = CommandContext.accounts(named: name, among: own.filter { $0.type == type.name })
+                if named.count == 1 { return .account(named[0]) }
+                // Several users of one name: the current account, or an error.
+                guard !named.isEmpty else { continue }
+                let current = try await store.currentAccount(ofType: type.name)
+                guard let current, named.contains(where: { $0.id == current.id }) else {
+                    throw CommandError(
+                        several: named, named: name,
+                        hint: "to choose one, set credential.username in git or pass --account")
+                }
+                return .account(current)
+            }
+            guard CommandContext.accounts(named: name, among: accounts).isEmpty else { return .elsewhere }
+            // A user without an account must not get the token of another user.
+            if name.contains("@") { user = name }
+        }
+        guard user == nil else { return .missing(user: user) }
+        // Without a name, or with the host's own word for a token, such as "oauth2", every account fits.
+        for type in types {
+            if let current = try await store.currentAccount(ofType: type.name) { return .account(current) }
+        }
+        try await context.reportDamage(store)
+        return .missing(user: nil)
+    }
+
+    private static func hosts(of type: AccountType) -> [String] {
+        var urls = Array(type.endpoints.values)
+        switch type.provider {
+        case .issuer(let text), .authority(let text): urls += [URL(string: text)].compactMap { $0 }
+        case .endpoints, .staticToken: break
+        }
+        return urls.compactMap(TokenHost.init).map(\.description) + type.resourceHosts
+    }
+}
