@@ -30,6 +30,11 @@ let accountReaders = [
                 "\"a%N\":{\"secret\":\"b\",\"home_account_id\":\"h\",\"client_id\":\"c%N\"},\"b%N\":"
                     + "{\"secret\":\"b\",\"home_account_id\":\"h\"},", "\"c\":{\"secret\":\"b\"}}}"),
             .init("{", "\"a%N\":{\"accountType\":\"a\"},", "\"b\":{\"accountType\":\"a\"}}"),
+            .init("account \"a\" {", "client_id = \"b\";", "}"), .init("account \"", "\\\"", "\" { }"),
+            .init("account \"a\" { scopes = [", "\"b\",", "]; }"),
+            .init("", "account \"a\" { token_uri = \"b\"; } // c\n", ""),
+            .init("services:\n", " a%N:\n  client_id: b\n", ""),
+            .init("services:\n a:\n  auth_scope: >-\n", "   b\n", ""), .init("services:\n a:\n  client_id: ", "b ", ""),
         ], readAccountFile),
     FuzzReader(
         "record", [.init("{\"id\":\"", "a", "\"}"), .init("", "["), .init("{", "\"a\":1,", "\"b\":2}")], readRecord),
@@ -45,6 +50,7 @@ private func readAccountFile(_ bytes: [UInt8]) {
             }
             _ = entry.tokens.dated(Date(timeIntervalSince1970: 1_800_000_000))
         }
+        for client in file.clients { require(!client.settings.contains("\n"), "the line for the settings is one line") }
         require("\(file)".utf8.count < 200, "the description has no contents")
     } catch {
         require("\(error)".utf8.count < 500, "an error does not quote the file")

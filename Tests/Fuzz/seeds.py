@@ -113,10 +113,14 @@ def seeds():
         {"accounts": [{"accountType": "t", "identifier": "i", "accessToken": {"accessToken": "a", "expiresAt": 1, "scope": ["b"]}}]},
         {"format": "oauth2-accounts", "version": 1, "accounts": [{"type": "t", "accessToken": "a", "scope": "b", "received": 1}]},
         {"id": "a", "type": "t", "clientID": "c", "tokens": {"accessToken": "a"}, "created": 0},
+        {"registration": "microsoft", "email": "a", "access_token_expiration": "", "refresh_token": "r", "client_id": "c"},
+        {"email": {"unEmailAddress": "a"}, "service": "google", "exp_date": "2026-01-01 10:00 UTC", "refresh_token": "r", "scope": "b"},
     ]:
         yield "account-file", data(value)
         yield "record", data(value)
         yield "sealed", data(value)
+    yield "account-file", b'account "a" { client_id = "b"; scopes = ["c", "d"]; auth_uri_fields = { "e": "f" }; } // g'
+    yield "account-file", b"services:\n  google:\n    client_id: 'b' # c\n    auth_scope: >-\n      d\n"
     for text in [
         "startswith(givenName,'Ada')", "displayName eq 'O''Brien' and not(endswith(mail,'a@b'))", "mail ne null",
         "businessPhones/any(p:p eq '1')", "id in ('a','b')", "createdDateTime ge 2026-01-01T00:00:00Z", "accountEnabled eq true",

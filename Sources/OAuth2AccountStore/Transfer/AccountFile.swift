@@ -5,13 +5,15 @@ import StrictJSON
 
 /// Accounts in a file of another program, or of ``AccountStore/export(_:)``, read whole before anything is taken.
 ///
-/// Four forms are known, by what stands in them:
+/// These forms are known, by what stands in them:
 /// - a token answer, as a token endpoint gives it: `{"access_token": …, "refresh_token": …}`;
 /// - the token cache of MSAL: `{"AccessToken": {…}, "RefreshToken": {…}, "IdToken": {…}, "Account": {…}, "AppMetadata": {…}}`;
 /// - an archive of NXOAuth2Client's accounts as JSON: `{"accounts": [{"identifier": …, "accountType": …, "userData": …,
 ///   "accessToken": {"accessToken": …, "refreshToken": …, "expiresAt": …, "scope": […], "responseBody": …}}]}`, or that list
 ///   alone, or an object of accounts by identifier; `expiresAt` is in seconds since 1970 or RFC 3339 text;
-/// - what ``AccountStore/export(_:)`` wrote.
+/// - what ``AccountStore/export(_:)`` wrote;
+/// - the decrypted token file of mutt_oauth2.py, and the decrypted credentials of oama;
+/// - the configurations of oama and pizauth, which have clients but no tokens: the report names the account type to add.
 public struct AccountFile: Sendable {
     /// The largest file that is read, in bytes: an export of ``maximumCount`` accounts with long tokens fits.
     public static let maximumSize = 64 << 20
@@ -30,6 +32,17 @@ public struct AccountFile: Sendable {
         case archive = "NXOAuth2 archive"
         /// An export.
         case export = "export"
+        /// The decrypted token file of mutt_oauth2.py.
+        case muttToken = "token file of mutt_oauth2.py"
+        /// The decrypted credentials of oama.
+        case oamaCredentials = "credentials of oama"
+        /// The configuration of oama, without tokens.
+        case oamaConfiguration = "configuration of oama"
+        /// The configuration of pizauth, without tokens.
+        case pizauthConfiguration = "configuration of pizauth"
+
+        /// Whether files of this form have tokens.
+        public var hasTokens: Bool { self != .oamaConfiguration && self != .pizauthConfiguration }
     }
 
     /// The form.
@@ -39,6 +52,8 @@ public struct AccountFile: Sendable {
     let entries: [Entry]
     /// The contents of the file that cannot become an account.
     let left: [(location: String, name: String?, reason: String)]
+    /// The clients of a configuration without tokens.
+    let clients: [ConfiguredClient]
 
     /// Reads a file.
     ///
@@ -49,6 +64,15 @@ public struct AccountFile: Sendable {
         do throws(JSONError) {
             value = try JSONValue(parsing: bytes, options: JSONReadingOptions(rejectsDuplicates: true))
         } catch {
+            guard !Self.isEncrypted(bytes) else {
+                throw AccountFileError(
+                    source: source, location: nil, expected: "JSON", found: "a file that is encrypted with GPG",
+                    isEncrypted: true)
+            }
+            if let (format, clients) = Self.configuration(bytes) {
+                (self.format, self.clients, entries, left) = (format, clients, [], [])
+                return
+            }
             let line = bytes.prefix(error.offset).count { $0 == 0x0A } + 1
             throw AccountFileError(
                 source: source, location: "line \(line)", expected: "JSON", found: error.reason)
@@ -61,13 +85,37 @@ public struct AccountFile: Sendable {
         case .msalCache: contents = try reader.msalCache(reader.object(value))
         case .archive: contents = try reader.archive(value)
         case .export: contents = try reader.export(reader.object(value))
+        case .muttToken: contents = try reader.muttToken(reader.object(value))
+        case .oamaCredentials: contents = try reader.oamaCredentials(reader.object(value))
+        case .oamaConfiguration, .pizauthConfiguration: contents = AccountFileReader.Contents()
         }
         guard contents.entries.count <= Self.maximumCount else {
             throw AccountFileError(
                 source: source, location: nil, expected: "at most \(Self.maximumCount) accounts",
                 found: "\(contents.entries.count)")
         }
-        (entries, left) = (contents.entries, contents.left)
+        (entries, left, clients) = (contents.entries, contents.left, [])
+    }
+
+    /// The largest configuration of a mail program's helper, in bytes.
+    private static let maximumConfiguration = 256 << 10
+
+    /// Returns the clients of a configuration without tokens; `nil` for another kind of file.
+    private static func configuration(_ bytes: [UInt8]) -> (Format, [ConfiguredClient])? {
+        guard bytes.count <= maximumConfiguration, let text = String(validating: bytes, as: UTF8.self) else {
+            return nil
+        }
+        if let clients = AccountFileReader.pizauthConfiguration(text) { return (.pizauthConfiguration, clients) }
+        let services = AccountFileReader.oamaConfiguration(text)
+        return services.isEmpty ? nil : (.oamaConfiguration, services)
+    }
+
+    /// Returns whether a file is an OpenPGP message (RFC 4880): in ASCII armor, or with the packet of a session key first.
+    private static func isEncrypted(_ bytes: [UInt8]) -> Bool {
+        if bytes.starts(with: "-----BEGIN PGP MESSAGE-----".utf8) { return true }
+        // Tags 1 and 3, in the old and in the new format.
+        guard let first = bytes.first else { return false }
+        return (0x84...0x87).contains(first) || (0x8C...0x8F).contains(first) || first == 0xC1 || first == 0xC3
     }
 
     static let exportFormat = "oauth2-accounts"
@@ -78,6 +126,8 @@ public struct AccountFile: Sendable {
         let object = try reader.object(value).json
         if object["format"]?.string == exportFormat { return .export }
         if msalSections.contains(where: { object[$0]?.object != nil }) { return .msalCache }
+        if object["registration"] != nil, object["access_token_expiration"] != nil { return .muttToken }
+        if object["exp_date"] != nil, object["service"] != nil { return .oamaCredentials }
         if object["access_token"] != nil || object["refresh_token"] != nil { return .tokenAnswer }
         if object["accounts"] != nil { return .archive }
         let members = object.members
@@ -95,6 +145,8 @@ public struct AccountFile: Sendable {
         var key: String?
         var type: String?
         var clientID: String?
+        /// Whether the file has a secret of the client. The store never saves it: the settings have it.
+        var hasClientSecret = false
         var host: String?
         var issuer: String?
         var subject: String?
@@ -143,6 +195,8 @@ public struct AccountFileError: Error, Sendable, Equatable, CustomStringConverti
     public var expected: String
     /// What stood there, by its kind.
     public var found: String
+    /// Whether the file is encrypted with GPG, and can be read after its decryption.
+    public var isEncrypted = false
 
     /// File, place, expected and found, in a line.
     public var description: String {

@@ -53,7 +53,21 @@ struct AccountImporter: StoreCollaborator {
         report.items += file.left.map {
             .init(location: $0.location, name: $0.name, outcome: .left(reason: $0.reason))
         }
+        report.items += file.clients.map {
+            .init(location: $0.location, name: $0.name, outcome: .left(reason: nextStep(for: $0)))
+        }
         return report
+    }
+
+    /// Returns why a client has no tokens, and the line that the settings or the file lack.
+    private func nextStep(for client: ConfiguredClient) -> String {
+        guard client.missingKeys.isEmpty else {
+            return "the file has no \(client.missingKeys.joined(separator: ", ")) for it"
+        }
+        if let type = settings.types.first(where: { $0.clientID == client.clientID }) {
+            return "\(client.reason); sign in to \(type.name), which has its client"
+        }
+        return "\(client.reason); add to \"types\" of the settings, and sign in: \(client.settings)"
     }
 
     private func importTokenResponse(_ object: JSONObject, _ file: AccountFile, _ type: String) async throws
@@ -83,8 +97,10 @@ struct AccountImporter: StoreCollaborator {
         } else if let client = entry.clientID {
             let all = settings.types.filter { $0.clientID == client }
             guard let type = all.first(where: { $0.name == settings.defaultType }) ?? all.first else {
-                return rejection("no account type of the settings has the client \(client)")
+                return rejection("no account type of the settings has \"clientId\": \(JSONValue.string(client).text())")
             }
+            found = type
+        } else if let host = entry.host, let type = onlyType(at: host) {
             found = type
         } else {
             guard let type = settings[settings.defaultType] else {
@@ -94,6 +110,9 @@ struct AccountImporter: StoreCollaborator {
         }
         if let client = entry.clientID, client != found.clientID {
             return rejection("its tokens are for the client \(client), and \(found.name) is another one")
+        }
+        if entry.hasClientSecret, found.clientSecret == nil {
+            return rejection("its client has a secret, and \(found.name) has no clientSecret in the settings")
         }
         if let type = entry.tokens.type, ["dpop", "pop", "mac"].contains(type),
             type != "dpop" || entry.senderKey.flatMap(DPoPKey.key) == nil
@@ -111,6 +130,14 @@ struct AccountImporter: StoreCollaborator {
             return rejection("its tokens are of \(host), and \(found.name) is at \(own)")
         }
         return .success(found)
+    }
+
+    /// Returns the account type of a provider: the default type, or the only one.
+    private func onlyType(at host: String) -> AccountType? {
+        let all = settings.types.filter {
+            $0.providerHost.map(AccountFileReader.cloud) == AccountFileReader.cloud(host)
+        }
+        return all.first { $0.name == settings.defaultType } ?? (all.count == 1 ? all[0] : nil)
     }
 
     private func take(

@@ -24,12 +24,17 @@ import StrictJSON
     nonisolated static let importCommand = Command(
         "import", "Take accounts from a file of another program, or of an export.",
         discussion: """
-            The file is a token answer, a token cache of MSAL, an archive of NXOAuth2 accounts or an export, all JSON; \
-            without FILE it is read from standard input. Importing it again changes nothing, and newer tokens are kept. \
+            The file is a token answer, a token cache of MSAL, an archive of NXOAuth2 accounts, an export, the token file of \
+            mutt_oauth2.py or the credentials of oama, all JSON; without FILE it is read from standard input. Decrypt the last two \
+            first. The configurations of oama and pizauth have no tokens: lodge prints the account type to add. Importing a file again \
+            changes nothing, and newer tokens are kept. \
             Whom the accounts belong to is as the file says, and is not verified. An account of whom the file gives only the user \
             name becomes its person's when they sign in at the same issuer, and no other account could be meant.
             """,
-        examples: ["lodge accounts import msal_cache.json", "lodge accounts import --type work < answer.json"],
+        examples: [
+            "lodge accounts import msal_cache.json", "lodge accounts import --type work < answer.json",
+            "gpg --decrypt ada.tokens | lodge accounts import --type work",
+        ],
         arguments: [Input.file],
         json: .array(of: [
             "result": "added, updated, unchanged or left", "place": "position in the file", "id": "of the account",
@@ -78,13 +83,20 @@ import StrictJSON
         do throws(AccountFileError) {
             file = try AccountFile(parsing: bytes, source: path ?? "standard input")
         } catch {
+            let decryption: Hint = "gpg --decrypt \(path?.shellWord ?? "FILE") | \(run: "accounts import")"
             throw CommandError(
-                .usage, "nothing was imported", reason: error.description, hint: "lodge help accounts import")
+                .usage, "nothing was imported", reason: error.description,
+                hint: error.isEncrypted ? decryption : "lodge help accounts import")
         }
         let store = try await context.store(makesStore: true)
         let report = try await store.importAccounts(file, toType: invocation[GlobalOptions.type])
         try list(report.items.map(ImportRecord.init), ImportRecord.columns)
         guard report.count > 0 else {
+            if !file.format.hasTokens {
+                throw CommandError(
+                    .notFound, "nothing was imported", reason: "a \(file.format.rawValue) has no tokens",
+                    hint: "for each account, do what the list says, and then: \(run: "sign-in") TYPE")
+            }
             throw CommandError(
                 .notFound, "nothing was imported",
                 reason: "no account of the \(file.format.rawValue) fits the settings",
