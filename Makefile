@@ -101,11 +101,12 @@ install: build install-files ## Install command, manual and completions under PR
 
 # What `install` and `package` put in place, once the command is built.
 install-files:
-	@install -d "$(DESTDIR)$(PREFIX)/bin" "$(SHARE)/man/man1" "$(SHARE)/man/man5" "$(SHARE)/bash-completion/completions" \
+	@install -d "$(DESTDIR)$(PREFIX)/bin" "$(SHARE)/man/man1" "$(SHARE)/man/man5" "$(SHARE)/man/man7" "$(SHARE)/bash-completion/completions" \
 	    "$(SHARE)/zsh/site-functions" "$(SHARE)/fish/vendor_completions.d"
 	@install -m 755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/lodge"
 	@$(PROGRAM) __manual "$(SHARE)/man/man1"
 	@mv "$(SHARE)"/man/man1/*.5 "$(SHARE)/man/man5"
+	@mv "$(SHARE)"/man/man1/*.7 "$(SHARE)/man/man7"
 	@set -- $(COMPLETIONS); for shell in bash zsh fish; do $(PROGRAM) completion $$shell >"$$1"; shift; done
 	@install -d "$(SHARE)/lodge/Settings/providers"
 	@install -m 644 $(wildcard Settings/*.json Settings/*.plist) "$(SHARE)/lodge/Settings"
@@ -117,7 +118,8 @@ package: build ## Make a Debian package in .build/package
 
 uninstall: ## Remove what was installed
 	@rm -rf "$(DESTDIR)$(PREFIX)/bin/lodge" "$(SHARE)/lodge" $(COMPLETIONS)
-	@rm -f "$(SHARE)/man/man1/lodge.1" "$(SHARE)"/man/man1/lodge-*.1 "$(SHARE)/man/man5/lodge-settings.5"
+	@rm -f "$(SHARE)/man/man1/lodge.1" "$(SHARE)"/man/man1/lodge-*.1 "$(SHARE)/man/man5/lodge-settings.5" \
+	    "$(SHARE)"/man/man7/lodge-*.7
 
 clean: ## Remove what was built
 	@rm -rf .build

@@ -13,7 +13,7 @@ extension ProgramReference {
                 name: "settings", summary: "The settings file and its keys.", entries: settingsEntries
             ) { $0.settings },
             HelpPage(name: "exit-statuses", summary: "The numbers that the program ends with.") { $0.exitStatuses },
-        ], optionsNote: "Global options (--output, --account, --type, …): lodge help options",
+        ] + HelpPage.guides, optionsNote: "Global options (--output, --account, --type, …): lodge help options",
         helpExamples: ["lodge help search", "lodge help environment"], helpGroup: Command.setUp, variables: variables,
         files: files)
 

@@ -6,6 +6,8 @@ package struct HelpPage: Sendable {
     package var body: @Sendable (HelpText) -> [String]
     /// The names that have a help of their own: `lodge help settings clientId`.
     package var entries: [Entry]
+    /// Whether it explains the use with other programs. It has a manual page in section 7.
+    package var isGuide: Bool
 
     /// A name of the page with its facts.
     package struct Entry: Sendable {
@@ -23,11 +25,13 @@ package struct HelpPage: Sendable {
     }
 
     package init(
-        name: String, summary: String, entries: [Entry] = [], body: @escaping @Sendable (HelpText) -> [String]
+        name: String, summary: String, entries: [Entry] = [], isGuide: Bool = false,
+        body: @escaping @Sendable (HelpText) -> [String]
     ) {
         self.name = name
         self.summary = summary
         self.entries = entries
+        self.isGuide = isGuide
         self.body = body
     }
 

@@ -10,16 +10,58 @@ package struct ManualPage {
             let page = ManualPage(syntax: syntax, chain: chain)
             return (page.title + ".1", page.text)
         } + syntax.reference.pages.filter { !$0.entries.isEmpty }.map { fileFormat($0, syntax) }
+            + syntax.reference.pages.filter(\.isGuide).map { guide($0, syntax) }
+    }
+
+    /// Returns the first lines of the page of a page of help, in a section of the manual.
+    private static func head(_ page: HelpPage, _ syntax: CommandSyntax, section: Int) -> (
+        title: String, lines: [String]
+    ) {
+        let title = "\(syntax.program)-\(page.name)"
+        let summary = page.title.prefix(1).lowercased() + page.title.dropFirst()
+        let version = quoted("\(syntax.program) \(syntax.reference.version)")
+        return (
+            title,
+            [
+                ".TH \(quoted(title.uppercased())) \(section) \"\" \(version)", ".SH NAME",
+                "\(escaped(title)) \\- \(escaped(summary))", ".SH DESCRIPTION",
+            ]
+        )
+    }
+
+    /// Returns the page of a guide (section 7). A line with a colon at its end, between empty lines, is a heading.
+    private static func guide(_ page: HelpPage, _ syntax: CommandSyntax) -> (name: String, text: String) {
+        var (title, lines) = head(page, syntax, section: 7)
+        let body = Array(page.body(HelpText(syntax: syntax, width: 72)).drop { $0.isEmpty })
+        var isExample = false
+        for (index, text) in body.enumerated() {
+            let isIndented = text.hasPrefix("  ")
+            let isHeading =
+                text.hasSuffix(":") && !isIndented && (index == 0 || body[index - 1].isEmpty)
+                && index + 1 < body.count && body[index + 1].isEmpty
+            if isExample, !isIndented, !text.isEmpty {
+                lines.append(".EE")
+                isExample = false
+            }
+            switch (isHeading, isIndented, text.isEmpty) {
+            case (true, _, _): lines.append(".SS \(escaped(text.dropLast()))")
+            case (_, true, _):
+                if !isExample { lines.append(".EX") }
+                isExample = true
+                lines.append(line(text))
+            case (_, _, true): lines.append(isExample ? "\\&" : ".PP")
+            default: lines.append(line(text))
+            }
+        }
+        if isExample { lines.append(".EE") }
+        lines += [".SH SEE ALSO", ".BR \(syntax.program) (1)"]
+        return (title + ".7", lines.joined(separator: "\n") + "\n")
     }
 
     /// Returns the page of a file format (section 5) with all entries of a page of help.
     private static func fileFormat(_ page: HelpPage, _ syntax: CommandSyntax) -> (name: String, text: String) {
-        let title = "\(syntax.program)-\(page.name)"
-        let summary = page.title.prefix(1).lowercased() + page.title.dropFirst()
-        var lines = [
-            ".TH \(quoted(title.uppercased())) 5 \"\" \(quoted("\(syntax.program) \(syntax.reference.version)"))",
-            ".SH NAME", "\(escaped(title)) \\- \(escaped(summary))", ".SH DESCRIPTION", ".nf",
-        ]
+        var (title, lines) = head(page, syntax, section: 5)
+        lines.append(".nf")
         let body = page.body(HelpText(syntax: syntax, width: 72)).drop { $0.isEmpty }
         lines += body.prefix { $0 != "Keys:" && !$0.hasPrefix("Keys of ") }.map(line)
         lines += [".fi", ".SH KEYS"]
@@ -116,7 +158,9 @@ package struct ManualPage {
         for (file, meaning) in syntax.reference.files {
             lines += [".TP", ".I \(Self.escaped(file))", Self.line(meaning + ".")]
         }
-        let pages = syntax.root.subcommands.map { ".BR \(syntax.program)\\-\(Self.escaped($0.name)) (1)" }
+        let pages =
+            syntax.root.subcommands.map { ".BR \(syntax.program)\\-\(Self.escaped($0.name)) (1)" }
+            + syntax.reference.pages.filter(\.isGuide).map { ".BR \(syntax.program)\\-\(Self.escaped($0.name)) (7)" }
         return lines + [".SH SEE ALSO"] + pages.dropLast().map { $0 + "," } + pages.suffix(1)
     }
 

@@ -9,9 +9,9 @@ import Testing
         let pages = ManualPage.all(commandSyntax)
         #expect(
             pages.map(\.name) == ["lodge.1"] + commandSyntax.root.subcommands.map { "lodge-\($0.name).1" } + [
-                "lodge-settings.5"
+                "lodge-settings.5", "lodge-mail.7", "lodge-git.7",
             ])
-        let settings = try #require(pages.last).text
+        let settings = try #require(pages.first { $0.name == "lodge-settings.5" }).text
         #expect(settings.contains(".TH \"LODGE\\-SETTINGS\" 5"))
         for key in SettingsKey.all {
             let name = key.name.split(separator: "-").joined(separator: "\\-")
@@ -27,6 +27,45 @@ import Testing
         #expect(accounts.contains(".B use ACCOUNT"))
         let program = try #require(pages.first).text
         for status in ExitStatus.allCases { #expect(program.contains(".B \(status.rawValue)\n")) }
+    }
+
+    @Test func `the page of a guide has its headings, and its examples unchanged`() throws {
+        let guide = HelpPage(name: "x", summary: "Use it.", isGuide: true) { help in
+            help.paragraph("To set it up:") + ["", "File (~/.x):", "", "  set 'a'", "", "  .b", "", "Then it works."]
+        }
+        let syntax = CommandSyntax(
+            root: CommandSpec("lodge", "Try."), globalOptions: [], reference: ProgramReference(pages: [guide]))
+        let pages = ManualPage.all(syntax)
+        let page = try #require(pages.first { $0.name == "lodge-x.7" }).text
+        #expect(
+            page == #"""
+                .TH "LODGE\-X" 7 "" "lodge "
+                .SH NAME
+                lodge\-x \- use it
+                .SH DESCRIPTION
+                .SS To set it up
+                .PP
+                .SS File (\(ti/.x)
+                .PP
+                .EX
+                  set \(aqa\(aq
+                \&
+                  .b
+                \&
+                .EE
+                Then it works.
+                .SH SEE ALSO
+                .BR lodge (1)
+
+                """#)
+        #expect(pages.first?.text.contains(".BR lodge\\-x (7)\n") == true)
+        for guide in HelpPage.guides {
+            let page = ManualPage.all(commandSyntax).first { $0.name == "lodge-\(guide.name).7" }
+            for line in guide.body(HelpText(syntax: commandSyntax))
+            where line.hasPrefix("  ") && !line.contains(/[-'~^`\\]/) {
+                #expect(page?.text.contains("\n\(line)\n") == true, "\(line)")
+            }
+        }
     }
 
     @Test func `the reference has every command, every option with its variable, and every page of help`() throws {

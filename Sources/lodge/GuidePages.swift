@@ -1,0 +1,120 @@
+import CommandLineKit
+
+/// The pages of help about other programs. Tests/Integration/mail_servers.py and git_server.py run the lines of these pages.
+extension HelpPage {
+    static let guides = [
+        HelpPage(name: "mail", summary: "Use OAuth tokens in mail programs.", isGuide: true) { $0.mail },
+        HelpPage(name: "git", summary: "Use OAuth tokens in git.", isGuide: true) { $0.git },
+    ]
+}
+
+extension HelpText {
+    private func block(_ title: String, _ lines: [String]) -> [String] {
+        ["", title + ":", ""] + lines.map { $0.isEmpty ? "" : "  " + $0 }
+    }
+
+    fileprivate var mail: [String] {
+        paragraph(
+            "lodge token prints a valid token for each connection, and refreshes it if necessary. Mail programs that cannot use "
+                + "tokens themselves can use the SASL response of lodge token --sasl.")
+            + block(
+                "Microsoft 365",
+                [
+                    "lodge providers add work --provider entra --client-id ID \\",
+                    "  --scope 'openid profile offline_access' \\",
+                    "  --scope https://outlook.office.com/IMAP.AccessAsUser.All \\",
+                    "  --scope https://outlook.office.com/SMTP.Send", "lodge sign-in work --name work",
+                ])
+            + paragraph(
+                "ID is the application of the README; add the delegated permissions IMAP.AccessAsUser.All and SMTP.Send. The user name "
+                    + "is the sign-in name.")
+            + block(
+                "Gmail",
+                [
+                    "lodge providers add work --provider google --client-id ID \\",
+                    "  --client-secret-file FILE --scope 'openid email https://mail.google.com/'",
+                    "lodge sign-in work --name work",
+                ])
+            + paragraph(
+                "ID is a client of the type desktop application, and FILE contains its secret. In the examples, use imap.gmail.com and "
+                    + "smtp.gmail.com.")
+            + block(
+                "mutt and neomutt (~/.muttrc)",
+                [
+                    "set from = \"ada@contoso.com\"", "set folder = \"imaps://outlook.office365.com/\"",
+                    "set spoolfile = \"+INBOX\"", "set imap_user = \"ada@contoso.com\"",
+                    "set imap_authenticators = \"xoauth2\"",
+                    "set imap_oauth_refresh_command = \"lodge token --account work\"",
+                    "set smtp_url = \"smtp://ada@contoso.com@smtp.office365.com:587/\"",
+                    "set smtp_authenticators = \"xoauth2\"",
+                    "set smtp_oauth_refresh_command = \"lodge token --account work\"", "set ssl_force_tls = yes",
+                ])
+            + block(
+                "aerc (~/.config/aerc/accounts.conf, mode 600)",
+                [
+                    "[work]", "source = imaps+xoauth2://ada%40contoso.com@outlook.office365.com:993",
+                    "source-cred-cmd = lodge token --account work",
+                    "outgoing = smtp+xoauth2://ada%40contoso.com@smtp.office365.com:587",
+                    "outgoing-cred-cmd = lodge token --account work", "# only aerc 0.14 and earlier",
+                    "smtp-starttls = yes",
+                    "from = Ada Lovelace <ada@contoso.com>", "default = INBOX",
+                ])
+            + block(
+                "msmtp (~/.msmtprc, mode 600)",
+                [
+                    "account work", "host smtp.office365.com", "port 587", "tls on", "tls_starttls on", "auth xoauth2",
+                    "user ada@contoso.com", "from ada@contoso.com", "passwordeval \"lodge token --account work\"",
+                ])
+            + block(
+                "isync (~/.mbsyncrc)",
+                [
+                    "IMAPStore work-remote", "Host outlook.office365.com", "Port 993", "User ada@contoso.com",
+                    "PassCmd \"lodge token --account work\"", "AuthMechs XOAUTH2", "SSLType IMAPS", "",
+                    "MaildirStore work-local", "Path ~/mail/", "Inbox ~/mail/INBOX", "SubFolders Verbatim", "",
+                    "Channel work", "Far :work-remote:", "Near :work-local:", "Patterns *", "Create Near",
+                ])
+            + paragraph(
+                "mbsync requires the mechanism XOAUTH2 of the SASL library: on Debian the package libsasl2-modules-kdexoauth2, "
+                    + "elsewhere cyrus-sasl-xoauth2.")
+            + block(
+                "offlineimap (~/.offlineimaprc; the last line is one line)",
+                [
+                    "[general]", "accounts = work", "", "[Account work]", "localrepository = work-local",
+                    "remoterepository = work-remote", "", "[Repository work-local]", "type = Maildir",
+                    "localfolders = ~/offline-mail", "", "[Repository work-remote]", "type = IMAP",
+                    "remotehost = outlook.office365.com", "remoteport = 993", "remoteuser = ada@contoso.com",
+                    "ssl = yes",
+                    "sslcacertfile = OS-DEFAULT", "auth_mechanisms = XOAUTH2", "oauth2_access_token_eval =",
+                    "  __import__(\"os\").popen(\"lodge token --account work\").read().strip()",
+                ])
+            + block("Keep sign-ins that you rarely use (crontab)", ["0 6 * * 1 lodge accounts refresh --all"])
+            + block(
+                "Take an account from mutt_oauth2.py or oama",
+                ["gpg --decrypt FILE | lodge accounts import --type work"])
+            + paragraph(
+                "If the server refuses the token, lodge status shows its scopes, and lodge token --refresh gets another one."
+            )
+    }
+
+    fileprivate var git: [String] {
+        block("Set up git once", ["git config --global credential.helper '!lodge credential git'"])
+            + block(
+                "Sign in, for example to GitLab",
+                [
+                    "lodge providers add gitlab --client-id ID \\",
+                    "  --scope 'openid read_repository write_repository'", "lodge sign-in gitlab",
+                    "git clone https://gitlab.com/group/project.git",
+                ])
+            + paragraph(
+                "Git asks lodge for every https host. lodge prints a token for the hosts of the account types: the host of the issuer, the hosts "
+                    + "of the endpoints, and resourceHosts in the settings. For other hosts it prints nothing, and git asks its next helper or "
+                    + "you. If a type has the host but you are not signed in, git shows the sign-in command.")
+            + paragraph(
+                "Git 2.46 and later send the token in the header field Authorization: Bearer, if the server offers that. Otherwise the "
+                    + "token is the password. With several accounts, the user name in the URL selects one by its name:")
+            + block("Choose an account", ["git clone https://work@gitlab.com/group/project.git"])
+            + paragraph(
+                "If the server rejects a token, git tells lodge, and lodge refreshes it for the next command. A server on this machine "
+                    + "may use http.")
+    }
+}
