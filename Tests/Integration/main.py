@@ -20,6 +20,7 @@ import demo
 import django_oauth_toolkit
 import doctor
 import failing_provider
+import git_server
 import grants
 import hardening
 import hostile_input
@@ -29,6 +30,7 @@ import keyring
 import lemonldap_ng
 import local_directory
 import mail_programs
+import mail_servers
 import offline
 import oidc_provider_mock
 import package
@@ -51,8 +53,8 @@ from world import ENDINGS, Ports, Unavailable, World, remove_home
 
 # The topics that need nothing but the program, the longest first, and those that need real software.
 ALONE = [
-    hostile_input, interrupted, failing_provider, postgresql, shared_store, local_directory, requests_nginx, any_address, clients, browse,
-    damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, qr_code,
+    hostile_input, interrupted, failing_provider, mail_servers, postgresql, shared_store, local_directory, requests_nginx, any_address, clients, browse,
+    damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, git_server, qr_code,
     signed_requests]
 # Servers of other makers, as Python and Debian packages.
 SERVERS = [canaille, django_oauth_toolkit, lemonldap_ng, oidc_provider_mock, scim2_server]
