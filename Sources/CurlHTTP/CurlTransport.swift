@@ -158,7 +158,7 @@ public final class CurlTransport: HTTPTransport {
                 throw HTTPTransportError(
                     .redirectRefused, host: current.url.shownHost,
                     reason: "The redirect asks for the content again, and it can be read only once; send it to"
-                        + " \(next.url.shownHost) at once, or from a file.")
+                        + " \(next.url.shownHost) in one piece, or from a file.")
             }
             current = next
         }

@@ -21,7 +21,7 @@ struct SettingsDecoder: DictionaryDecoder {
             throw error(
                 unknown, "one of \(known.joined(separator: ", ")), or a dictionary types", "an unknown key",
                 hint: Self.nestedKeys.contains(unknown)
-                    ? "add the dictionary types beside it"
+                    ? "add the dictionary types"
                     : SpellingSuggestion.hint(for: unknown, in: known + Self.nestedKeys))
         }
         return try Settings(types: [flat()], source: file)
@@ -139,7 +139,7 @@ struct AccountTypeDecoder: DictionaryDecoder {
         type.expectedIssuer = try address("expectedIssuer")?.text
         if type.expectedIssuer != nil, provider != .endpoints {
             throw error(
-                "expectedIssuer", "only endpoints beside it",
+                "expectedIssuer", "only endpoints",
                 "an issuer or an authority, which already names the issuer")
         }
         if provider == .endpoints, type.endpoints["token_endpoint"] == nil {

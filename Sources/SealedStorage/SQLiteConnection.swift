@@ -168,7 +168,7 @@ package final class SQLiteConnection {
         case SQLITE_FULL: return error(.full, "free some space and try again; the store is unchanged")
         case SQLITE_READONLY:
             return error(
-                .readOnly, "make the file and its folder writable, or \(StorageRemedy.chooseStore(.other))")
+                .readOnly, "allow writing to the file and its folder, or \(StorageRemedy.chooseStore(.other))")
         case SQLITE_BUSY, SQLITE_LOCKED:
             return error(.busy, "check which process uses the store, then try again")
         case SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN:

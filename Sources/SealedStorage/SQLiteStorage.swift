@@ -183,7 +183,7 @@ public actor SQLiteStorage: AccountStorage, RecordRescue {
         guard !connection.isReadOnly else {
             throw StorageError(
                 .readOnly, location: location, reason: "it can only be read",
-                hint: "make the file and its folder writable, or \(StorageRemedy.chooseStore(.other))")
+                hint: "allow writing to the file and its folder, or \(StorageRemedy.chooseStore(.other))")
         }
         // A process that was killed here may have left its block.
         let block = "INSERT OR REPLACE INTO facts (name, value) VALUES ('reserved', zeroblob(?))"

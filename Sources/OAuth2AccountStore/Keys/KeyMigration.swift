@@ -94,7 +94,7 @@ extension KeyMigration {
             try await target.save(key)
             guard let copy = try await target.key(), equalInConstantTime(copy.bytes, key.bytes) else {
                 throw KeyCustodyError(
-                    location: target.location, reason: "it returned another key than the one that was saved",
+                    location: target.location, reason: "it returned a different key than it saved",
                     hint: "choose another location; the key is still in \(record.current.explanation)")
             }
         } catch {

@@ -9,7 +9,7 @@ struct AccountsCommand: CommandHandler {
     }
 
     nonisolated static let listCommand = Command(
-        "list", "List the accounts; the one in use is marked.", examples: ["lodge accounts"],
+        "list", "List the accounts and mark the active account.", examples: ["lodge accounts"],
         json: AccountRecord.shape.list
     ) { try await AccountsCommand(context: $0).list() }
 
@@ -19,7 +19,7 @@ struct AccountsCommand: CommandHandler {
     ) { try await AccountsCommand(context: $0).show() }
 
     nonisolated static let useCommand = Command(
-        "use", "Choose the account that is used where none is named.", examples: ["lodge accounts use ada@contoso.com"],
+        "use", "Select the active account.", examples: ["lodge accounts use ada@contoso.com"],
         arguments: [Input.account], formats: OutputFormat.ofSentences, json: AccountRecord.shape
     ) { try await AccountsCommand(context: $0).use() }
 
@@ -31,7 +31,7 @@ struct AccountsCommand: CommandHandler {
     ) { try await AccountsCommand(context: $0).remove() }
 
     nonisolated static let group = Command(
-        "accounts", "List and change the kept accounts.",
+        "accounts", "List, select, rename, refresh, import and export accounts.",
         examples: ["lodge accounts", "lodge accounts use ada@contoso.com"],
         subcommands: [
             listCommand, showCommand, useCommand, AccountsTransfer.renameCommand, AccountsTransfer.importCommand,

@@ -8,31 +8,31 @@ import StrictJSON
 @MainActor struct AccountsTransfer: CommandHandler {
     enum Input {
         static let account = Argument.required("ACCOUNT", "name or identifier", completion: .account)
-        static let name = Argument.required("NAME", "name of your own, good for --account")
+        static let name = Argument.required("NAME", "new name, which --account accepts; \"\" restores the original")
         static let file = Argument.optional("FILE", "file to read", completion: .file)
-        static let exportedAccount = Argument.optional("ACCOUNT", "account to export; else all", completion: .account)
+        static let exportedAccount = Argument.optional(
+            "ACCOUNT", "account to export (default: all)", completion: .account)
         static let revealSecrets = Option.flag("reveal-secrets", "write tokens in the clear")
         static let outputFile = Option.text("output-file", "FILE", "file to make", completion: .file)
     }
 
     nonisolated static let renameCommand = Command(
-        "rename", "Give an account a name of your own; an empty one takes it away.",
+        "rename", "Rename an account.",
         examples: ["lodge accounts rename ada@contoso.com work"], arguments: [Input.account, Input.name],
         formats: OutputFormat.ofSentences, json: AccountRecord.shape
     ) { try await AccountsTransfer(context: $0).rename() }
 
     nonisolated static let importCommand = Command(
-        "import", "Take accounts from a file of another program, or of an export.",
+        "import", "Import accounts from a file.",
         discussion: """
-            The file is a token answer, a token cache of MSAL, an archive of NXOAuth2 accounts, an export, the token file of \
-            mutt_oauth2.py or the credentials of oama, all JSON; without FILE it is read from standard input. Decrypt the last two \
-            first. The configurations of oama and pizauth have no tokens: lodge prints the account type to add. Importing a file again \
-            changes nothing, and newer tokens are kept. \
-            Whom the accounts belong to is as the file says, and is not verified. An account of whom the file gives only the user \
-            name becomes its person's when they sign in at the same issuer, and no other account could be meant.
+            The file is a token response, a token cache of MSAL, an archive of NXOAuth2 accounts, an export, the token file of \
+            mutt_oauth2.py or the credentials of oama, all JSON; without FILE, lodge reads standard input. Decrypt the last two \
+            first. The configurations of oama and pizauth have no tokens: lodge prints the account type to add. A second import of \
+            the same file changes no account, and an import never replaces newer tokens. lodge does not verify who owns the imported \
+            accounts. If the file has only a user name, the next sign-in of this user at the same issuer updates the account.
             """,
         examples: [
-            "lodge accounts import msal_cache.json", "lodge accounts import --type work < answer.json",
+            "lodge accounts import msal_cache.json", "lodge accounts import --type work < tokens.json",
             "gpg --decrypt ada.tokens | lodge accounts import --type work",
         ],
         arguments: [Input.file],
@@ -43,9 +43,9 @@ import StrictJSON
     ) { try await AccountsTransfer(context: $0).importFile() }
 
     nonisolated static let exportCommand = Command(
-        "export", "Write accounts with their tokens, for moving to another machine.",
+        "export", "Export accounts with their tokens to another machine.",
         discussion:
-            "Whoever reads the file can act as these accounts. It is made with mode 0600 and replaces no other.",
+            "Anyone with the file can use these accounts. lodge creates it with mode 0600 and overwrites no file.",
         examples: ["lodge accounts export --reveal-secrets --output-file accounts.json"],
         arguments: [Input.exportedAccount],
         options: [Input.revealSecrets, Input.outputFile], formats: OutputFormat.ofText
@@ -85,7 +85,7 @@ import StrictJSON
         } catch {
             let decryption: Hint = "gpg --decrypt \(path?.shellWord ?? "FILE") | \(run: "accounts import")"
             throw CommandError(
-                .usage, "nothing was imported", reason: error.description,
+                .usage, "cannot import accounts", reason: error.description,
                 hint: error.isEncrypted ? decryption : "lodge help accounts import")
         }
         let store = try await context.store(makesStore: true)
@@ -94,11 +94,11 @@ import StrictJSON
         guard report.count > 0 else {
             if !file.format.hasTokens {
                 throw CommandError(
-                    .notFound, "nothing was imported", reason: "a \(file.format.rawValue) has no tokens",
+                    .notFound, "cannot import accounts", reason: "a \(file.format.rawValue) has no tokens",
                     hint: "for each account, do what the list says, and then: \(run: "sign-in") TYPE")
             }
             throw CommandError(
-                .notFound, "nothing was imported",
+                .notFound, "cannot import accounts",
                 reason: "no account of the \(file.format.rawValue) fits the settings",
                 hint: "\(run: "providers"), then name the account type with --type")
         }
@@ -113,8 +113,8 @@ import StrictJSON
         case .success(let bytes): return bytes
         case .failure(let failure):
             throw CommandError(
-                .failed, "nothing was imported", reason: "\(path): \(failure.explanation)",
-                hint: "name a file that can be read, of at most \(AccountFile.maximumSize) bytes")
+                .failed, "cannot import accounts", reason: "\(path): \(failure.explanation)",
+                hint: "use a readable file of at most \(AccountFile.maximumSize) bytes")
         }
     }
 
@@ -122,12 +122,12 @@ import StrictJSON
         let path = invocation[Input.outputFile]
         guard invocation[Input.revealSecrets] else {
             throw CommandError(
-                .usage, "nothing was exported", reason: "an export has tokens that anybody can use who reads it",
+                .usage, "cannot export accounts", reason: "anyone with the file can use its tokens",
                 hint: "\(run: "accounts export") --reveal-secrets --output-file FILE")
         }
         guard path != nil || !console.terminal.outputIsTerminal else {
             throw CommandError(
-                .usage, "nothing was exported", reason: "tokens are not written to a terminal",
+                .usage, "cannot export accounts", reason: "lodge does not print tokens to a terminal",
                 hint: "\(run: "accounts export") --reveal-secrets --output-file FILE, or to a pipe")
         }
         let store = try await context.store()
@@ -149,10 +149,10 @@ import StrictJSON
         let suffix = try store.dependencies.randomLetters()
         if case .failure(let failure) = OwnerOnlyFile.create(path, Array(text.value.utf8), suffix: suffix) {
             throw CommandError(
-                .failed, "nothing was exported", reason: "\(path): \(failure.explanation)",
-                hint: "name a file that does not exist yet")
+                .failed, "cannot export accounts", reason: "\(path): \(failure.explanation)",
+                hint: "use a file that does not exist yet")
         }
-        console.note("Exported to \(path), readable by you alone. Delete it when it has been imported.")
+        console.note("Exported to \(path), which only you can read. Delete it after the import.")
         return .done
     }
 }

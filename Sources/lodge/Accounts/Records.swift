@@ -29,7 +29,7 @@ struct AccountRecord: OutputRecord {
     }
 
     var expiry: String {
-        account.accessTokenExpiry.map { "\($0.rfc3339), \(TimeText.expiry($0, now: now))" } ?? "not known"
+        account.accessTokenExpiry.map { "\($0.rfc3339), \(TimeText.expiry($0, now: now))" } ?? "unknown"
     }
 
     var detail: Detail {

@@ -10,18 +10,17 @@ struct SalvageCommand: CommandHandler {
     }
 
     nonisolated static let command = Command(
-        "salvage", "Copy the accounts that can be read out of a damaged store.",
+        "salvage", "Copy the readable accounts of a damaged store.",
         discussion: """
-            The copy is a new file beside the damaged one, which is not changed. With --replace the copy takes its place, and the \
-            damaged file is kept under another name: end other programs that use the store before, and start them again after. The exit \
-            status is 1 when an account was lost.
+            The copy is a new file in the same folder; the damaged file is unchanged. With --replace, lodge renames the damaged file \
+            and uses the copy: first end other programs that use the store. The exit status is 1 if an account was lost.
             """, examples: ["lodge accounts salvage", "lodge accounts salvage --replace"], options: [Input.replace],
         formats: OutputFormat.ofSentences,
         json: .object(
             [
                 "file": "of the copy", "records": "number", "lost": "number",
                 "opening": "number that the key opens", "damaged": "file, with --replace",
-            ], note: "Of a sound store, {}")
+            ], note: "{} if the store is not damaged")
     ) { try await SalvageCommand(context: $0).run() }
 
     let context: CommandContext
@@ -74,7 +73,7 @@ struct SalvageCommand: CommandHandler {
         detail.add("Copy", location)
         detail.add("Damaged file", damagedFile)
         detail.add("Accounts copied", "\(report.records)")
-        detail.add("That the key opens", report.opening.map { "\($0)" } ?? "not known: the key could not be had")
+        detail.add("Opened by the key", report.opening.map { "\($0)" } ?? "unknown: the key is not available")
         detail.add("Lost", "\(report.lost)")
         try detail.write(to: console)
     }

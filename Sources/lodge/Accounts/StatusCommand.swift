@@ -6,8 +6,8 @@ import StrictJSON
 
 @MainActor struct StatusCommand: CommandHandler {
     nonisolated static let command = Command(
-        "status", "Show the state of each account, and where all is kept.",
-        discussion: "The exit status is 4 when an account needs a sign-in.", examples: ["lodge status"],
+        "status", "Show accounts, token expiry and file locations.",
+        discussion: "The exit status is 4 if an account needs a sign-in.", examples: ["lodge status"],
         json: .object(
             [
                 "accounts": "array as in accounts list, with state and token, which is masked", "store": "path",
@@ -66,7 +66,7 @@ import StrictJSON
         detail.add("Device mode", store.deviceMode.rawValue)
         detail.add(
             "Damaged",
-            damaged.map { "\($0.id) of type \($0.type): left as it is; restore a copy of the file, or sign in again" })
+            damaged.map { "\($0.id) of type \($0.type): unchanged; restore a copy of the file, or sign in again" })
         try await OfflineCopies.add(to: &detail, context, store)
         try detail.write(to: console)
     }
@@ -95,7 +95,7 @@ private struct StatusRow: OutputRecord {
 
     var cells: [String] {
         let account = record.account
-        let expiry = account.accessTokenExpiry.map { TimeText.expiry($0, now: record.now) } ?? "not known"
+        let expiry = account.accessTokenExpiry.map { TimeText.expiry($0, now: record.now) } ?? "unknown"
         return [
             account.label, account.type, record.state, Secret.mask, expiry, account.canRefresh ? "yes" : "no",
             account.scope.text,

@@ -16,7 +16,7 @@ import Platform
     }
 
     nonisolated static let command = Command(
-        "git", "Answer git as a credential helper.",
+        "git", "Act as a credential helper of git.",
         discussion: """
             To set it up: lodge help git. Git 2.46 and later send the token as Bearer if the server accepts that. get prints the \
             token. store does nothing. erase replaces the token that the server rejected. A user name in the URL selects the account of \

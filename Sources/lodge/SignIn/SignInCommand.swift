@@ -16,29 +16,29 @@ import StrictJSON
         static let qr = Option.flag("qr", "draw the address as a QR code too")
         static let paste = Option.flag("paste", "print the address and read the code or address it leads to")
         static let clientCredentials = Option.flag(
-            "client-credentials", "sign in as the client itself, without a person")
+            "client-credentials", "sign in as the client itself, without a user")
         static let withToken = Option.flag(
             "with-token", "read a token or its JSON from standard input")
         static let username = Option.text(
             "username", "NAME", "sign in with the password on standard input (legacy servers)")
-        static let scope = Option.texts("scope", "SCOPE", "request this scope instead of those of the type")
+        static let scope = Option.texts("scope", "SCOPE", "request this scope instead of the scopes of the type")
         static let addScope = Option.texts(
-            "add-scope", "SCOPE", "request this scope in addition to those of the type and the account")
+            "add-scope", "SCOPE", "request this scope in addition to the scopes of the type and the account")
         static let name = Option.text("name", "LABEL", "label of the account, valid for --account")
         static let prompt = Option.texts(
             "prompt", "WORD", "login, consent, select_account, create or none",
             completion: .words(["login", "consent", "select_account", "create", "none"]))
-        static let loginHint = Option.text("login-hint", "NAME", "who is expected to sign in")
+        static let loginHint = Option.text("login-hint", "NAME", "user name to suggest to the provider")
         static let domainHint = Option.text("domain-hint", "DOMAIN", "in whose directory they are")
         static let policy = Option.text("policy", "NAME", "policy of Azure AD B2C, by its name in the settings")
         static let claims = Option.text("claims", "JSON", "claims to ask for")
-        static let param = Option.texts("param", "NAME=VALUE", "a further parameter of the request")
+        static let param = Option.texts("param", "NAME=VALUE", "an additional parameter of the request")
     }
 
     nonisolated static let command = Command(
-        "sign-in", aliases: ["login"], "Sign in and keep the account.",
+        "sign-in", aliases: ["login"], "Sign in to an account.",
         discussion: """
-            The browser is opened and comes back to this machine. Without a display, or over SSH, lodge shows a code to enter on another \
+            lodge opens the browser and receives the redirect on this machine. Without a display, or over SSH, lodge shows a code to enter on another \
             device. --with-token reads a token or a token response (JSON) from standard input, or prompts for it; a type without a \
             provider needs this. With the URL of an API instead of TYPE, lodge finds the provider (RFC 9728), shows the issuer, the \
             scopes and the token hosts, registers a client if necessary, and adds an account type.
@@ -167,7 +167,7 @@ import StrictJSON
         for other in try await store.accounts(ofType: account.type)
         where other.id != account.id && other.subject == nil && other.userName?.lowercased() == name {
             console.note(
-                "Another account of this name is kept whose owner was never verified: \(other.id). If it is the same person's, "
+                "Another account has this name, and its owner was never verified: \(other.id). If it belongs to the same user, "
                     + context.text("\(run: "accounts remove") \(other.id)"))
         }
     }
@@ -264,7 +264,7 @@ import StrictJSON
             throw CommandError(
                 .usage, "--param cannot set \(name)",
                 reason: option.map { "it is what --\($0.spec.name) sets" } ?? "the sign-in sets it itself",
-                hint: option.map { "give it with --\($0.spec.name) alone" } ?? "leave it out")
+                hint: option.map { "use only --\($0.spec.name)" } ?? "omit it")
         }
         guard name != "max_age" || Int(value).map({ (0...1_000_000_000).contains($0) }) ?? false else {
             throw CommandError(
@@ -279,7 +279,7 @@ import StrictJSON
         guard !isTyped || !console.options.disablesInput else {
             throw CommandError(
                 .signInNeeded, "no password", reason: "--no-input forbids asking for it",
-                hint: "give it on standard input: \(run: "sign-in") \(type) --username NAME < FILE")
+                hint: "pass it on standard input: \(run: "sign-in") \(type) --username NAME < FILE")
         }
         // Nobody types a password for nothing.
         if let known = store.settings[type], !known.allowsPasswordGrant { return Secret("") }
@@ -287,7 +287,7 @@ import StrictJSON
         guard let line = try await context.world.readHiddenLine(Self.maximumLine) else {
             throw CommandError(
                 .usage, "no password", reason: "standard input is empty",
-                hint: "give the password on standard input: \(run: "sign-in") \(type) --username NAME < FILE")
+                hint: "pass the password on standard input: \(run: "sign-in") \(type) --username NAME < FILE")
         }
         return Secret(line.last == "\r" ? String(line.dropLast()) : line)
     }

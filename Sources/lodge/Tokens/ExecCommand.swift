@@ -8,11 +8,10 @@ import OAuth2AccountStore
     }
 
     nonisolated static let command = Command(
-        "exec", "Run a program with a fresh access token in its environment.",
+        "exec", "Run a program with an access token in its environment.",
         discussion: """
-            The token is in OAUTH2_ACCESS_TOKEN, the time at which it expires (RFC 3339, where known) in OAUTH2_ACCESS_TOKEN_EXPIRY. \
-            The program takes the place of this one, so its exit status is the one that is seen; 127 where there is no such program, 126 \
-            where it cannot be run.
+            The token is in OAUTH2_ACCESS_TOKEN, and its expiry (RFC 3339), if known, in OAUTH2_ACCESS_TOKEN_EXPIRY. The exit status \
+            is the program's; 127 if there is no such program, 126 if it cannot run.
             """, examples: ["lodge exec -- python3 report.py"], arguments: [Input.command],
         options: [TokenOptions.refresh, TokenOptions.scope], formats: OutputFormat.ofText
     ) { try await ExecCommand(context: $0).exec() }
@@ -41,6 +40,6 @@ import OAuth2AccountStore
         let reason = String(cString: strerror(failure))
         throw CommandError(
             failure == ENOENT ? .programMissing : .programUnusable, "cannot run \(UsageError.quoted(program))",
-            reason: reason, hint: failure == ENOENT ? "see that it is in PATH" : nil)
+            reason: reason, hint: failure == ENOENT ? "check that its folder is in PATH" : nil)
     }
 }

@@ -15,7 +15,7 @@ import OAuth2Protocol
             "min-validity", "TIME", "refresh a token that expires earlier, such as 90s, 10m or 1h")
         static let expires = Option.flag("expires", "print the expiry instead (RFC 3339)")
         static let introspect = Option.flag("introspect", "print the provider's introspection response instead (JSON)")
-        static let scope = Option.texts("scope", "SCOPE", "what it must be good for")
+        static let scope = Option.texts("scope", "SCOPE", "require this scope")
         static let policy = Option.text(
             "policy", "NAME", "policy of Azure AD B2C that issues it, by its name in the settings (the account's)")
         static let exchange = Option.flag("exchange", "exchange it for a token of another service, and print that")
@@ -24,7 +24,7 @@ import OAuth2Protocol
     }
 
     nonisolated static let command = Command(
-        "token", "Print a valid access token.",
+        "token", "Print an access token or an Authorization header.",
         discussion: """
             Pass a token by a pipe or a file: other users can read a command line. For mail programs, see lodge help mail.
             """,
@@ -200,7 +200,7 @@ import OAuth2Protocol
             try console.write(.object(object))
         } else if invocation[Input.expires] {
             guard let expiry = token.expiry else {
-                throw CommandError(.failed, "the expiry is not known", reason: "the provider did not send it")
+                throw CommandError(.failed, "the expiry is unknown", reason: "the provider did not send it")
             }
             try console.writeLine(expiry.rfc3339)
         } else {
@@ -211,8 +211,8 @@ import OAuth2Protocol
 }
 
 enum TokenOptions {
-    static let scope = Option.texts("scope", "SCOPE", "what the token must be good for")
-    static let refresh = Option.flag("refresh", "renew it even if it is still good")
+    static let scope = Option.texts("scope", "SCOPE", "require this scope")
+    static let refresh = Option.flag("refresh", "refresh the token even if it is valid")
 }
 
 extension Invocation {
@@ -227,7 +227,7 @@ extension Invocation {
                 reason:
                     "\(UsageError.quoted(token)) has characters that may not be sent; expected printable ASCII without "
                     + "quotation mark and backslash",
-                hint: "separate scopes with spaces, or give --scope once for each")
+                hint: "separate scopes with spaces, or use --scope once for each")
         }
         return scope
     }

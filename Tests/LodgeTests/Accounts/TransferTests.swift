@@ -51,7 +51,7 @@ import Testing
         let terminal = try await Terminal()
         let answer = await terminal.run("accounts", "import", input: text)
         #expect(answer.status == 2)
-        #expect(answer.errors.hasPrefix("lodge: nothing was imported: standard input"))
+        #expect(answer.errors.hasPrefix("lodge: cannot import accounts: standard input"))
         #expect(answer.errors.contains("\nhint: "))
     }
 
@@ -284,6 +284,6 @@ import Testing
         let terminal = try await Terminal()
         let refused = await terminal.run("accounts", "import", input: text)
         #expect(
-            [2, 3].contains(refused.status) && refused.errors.contains("lodge: nothing was imported"), "\(refused)")
+            [2, 3].contains(refused.status) && refused.errors.contains("lodge: cannot import accounts"), "\(refused)")
     }
 }

@@ -95,7 +95,7 @@ struct KeyMoveTests {
         test.edit = { if $0.word == "secret-service" { $0.isForgetful = true } }
         let key = try await test.open().key.bytes
         let error = try await failure { try await test.move(to: .secretService) }
-        #expect(error?.reason.contains("returned another key") == true)
+        #expect(error?.reason.contains("returned a different key") == true)
         #expect(try await test.record()?.current == .keyFile)
         #expect(try await test.open().key.bytes == key)
     }
