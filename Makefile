@@ -96,13 +96,21 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 COMPLETIONS = "$(SHARE)/bash-completion/completions/lodge" "$(SHARE)/zsh/site-functions/_lodge" \
     "$(SHARE)/fish/vendor_completions.d/lodge.fish"
 
-install: build install-files ## Install command, manual and completions under PREFIX (/usr/local)
-	@echo "Installed $(DESTDIR)$(PREFIX)/bin/lodge, its manual, completions and example settings"
+# The folders of an installation below PREFIX, each after the one that contains it.
+FOLDERS = . bin share share/man share/man/man1 share/man/man5 share/man/man7 share/bash-completion share/bash-completion/completions share/zsh \
+    share/zsh/site-functions share/fish share/fish/vendor_completions.d share/doc share/doc/lodge share/lodge
+# The folders that an installation made, for `uninstall`.
+CREATED = "$(SHARE)/lodge/created-folders"
+DOCUMENTS = README.md CHANGELOG.md SECURITY.md LICENSE $(wildcard Examples/*/*)
+
+install: build ## Install command, manual and completions under PREFIX (/usr/local)
+	@created=$$(for folder in $(FOLDERS); do [ -d "$(DESTDIR)$(PREFIX)/$$folder" ] || echo "$$folder"; done); \
+	    $(MAKE) --no-print-directory --silent install-files && if [ -n "$$created" ]; then echo "$$created" >>$(CREATED); fi
+	@echo "Installed $(DESTDIR)$(PREFIX)/bin/lodge, its manual, completions, documents and example settings"
 
 # What `install` and `package` put in place, once the command is built.
 install-files:
-	@install -d "$(DESTDIR)$(PREFIX)/bin" "$(SHARE)/man/man1" "$(SHARE)/man/man5" "$(SHARE)/man/man7" "$(SHARE)/bash-completion/completions" \
-	    "$(SHARE)/zsh/site-functions" "$(SHARE)/fish/vendor_completions.d"
+	@for folder in $(FOLDERS); do install -d "$(DESTDIR)$(PREFIX)/$$folder"; done
 	@install -m 755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/lodge"
 	@$(PROGRAM) __manual "$(SHARE)/man/man1"
 	@mv "$(SHARE)"/man/man1/*.5 "$(SHARE)/man/man5"
@@ -111,15 +119,22 @@ install-files:
 	@install -d "$(SHARE)/lodge/Settings/providers"
 	@install -m 644 $(wildcard Settings/*.json Settings/*.plist) "$(SHARE)/lodge/Settings"
 	@install -m 644 $(wildcard Settings/providers/*) "$(SHARE)/lodge/Settings/providers"
+	@ln -sfn ../../lodge/Settings "$(SHARE)/doc/lodge/Settings"
+	@# Also the files that README.md links to.
+	@for file in $(DOCUMENTS) $$(grep -oE '\]\([A-Za-z][^):]*\)' README.md | sed 's/^..//; s/.$$//'); do \
+	    install -d "$$(dirname "$(SHARE)/doc/lodge/$$file")" && install -m 644 "$$file" "$(SHARE)/doc/lodge/$$file"; done
 
 package: build ## Make a Debian package in .build/package
+	@command -v dpkg-shlibdeps >/dev/null || .ci/dependencies dpkg-dev
 	@.ci/debian-package "$(CURDIR)/$(PROGRAM)" .build/package
 	@ls -l $(PROGRAM) | awk '{ printf "The command has %.1f MB.\n", $$5 / 1000000 }'
 
 uninstall: ## Remove what was installed
-	@rm -rf "$(DESTDIR)$(PREFIX)/bin/lodge" "$(SHARE)/lodge" $(COMPLETIONS)
-	@rm -f "$(SHARE)/man/man1/lodge.1" "$(SHARE)"/man/man1/lodge-*.1 "$(SHARE)/man/man5/lodge-settings.5" \
-	    "$(SHARE)"/man/man7/lodge-*.7
+	@created=$$(sed '1!G;h;$$!d' $(CREATED) 2>/dev/null || true); \
+	rm -rf "$(DESTDIR)$(PREFIX)/bin/lodge" "$(SHARE)/lodge" "$(SHARE)/doc/lodge" $(COMPLETIONS); \
+	rm -f "$(SHARE)/man/man1/lodge.1" "$(SHARE)"/man/man1/lodge-*.1 "$(SHARE)/man/man5/lodge-settings.5" \
+	    "$(SHARE)"/man/man7/lodge-*.7; \
+	for folder in $$created; do path="$(DESTDIR)$(PREFIX)/$$folder"; rmdir "$${path%/.}" 2>/dev/null || true; done
 
 clean: ## Remove what was built
 	@rm -rf .build
