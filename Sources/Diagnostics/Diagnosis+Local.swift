@@ -5,9 +5,15 @@ import OAuth2Protocol
 
 // The checks of this machine.
 extension Diagnosis {
-    mutating func checkSettings(_ settings: Settings, _ types: [AccountType], _ dependencies: Dependencies) {
+    mutating func checkSettings(
+        _ settings: Settings, _ types: [AccountType], _ dependencies: Dependencies, type: String?
+    ) {
         let count = settings.types.count
-        add(.settings, .ok, "\(count) account type\(count == 1 ? "" : "s") in \(settings.source)")
+        let usable = settings.unusableTypes.isEmpty ? "" : "usable "
+        add(.settings, .ok, "\(count) \(usable)account type\(count == 1 ? "" : "s") in \(settings.source)")
+        for unusable in settings.unusableTypes where type == nil || unusable.name == type {
+            add(.settings, of: unusable.name, failing: unusable.error)
+        }
         for secret in settings.exposedSecrets(of: types) {
             add(
                 .settings, .warning, of: secret.type,
@@ -161,7 +167,7 @@ extension Diagnosis {
         }
         let now = store.dependencies.now()
         for account in accounts {
-            guard !knowsTypes || store.settings[account.type] != nil else {
+            guard !knowsTypes || store.settings.typeNames.contains(account.type) else {
                 add(
                     .accounts, .warning, of: account.label,
                     "the settings no longer have the account type \(account.type.debugDescription)",

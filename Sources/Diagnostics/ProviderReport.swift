@@ -23,6 +23,13 @@ public struct ProviderReport: Sendable {
         public var state: State
         /// The explanation. It may contain the provider's text: escape control characters before you print it.
         public var detail: String
+
+        /// Creates the result of a check.
+        package init(subject: String, state: State, detail: String) {
+            self.subject = subject
+            self.state = state
+            self.detail = detail
+        }
     }
 
     /// The findings, in a stable order.

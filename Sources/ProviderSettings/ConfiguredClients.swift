@@ -3,8 +3,10 @@ import StrictJSON
 
 /// The clients in a settings file, for an account type that is added to it. The file can have no type yet.
 package struct ConfiguredClients: Sendable {
-    /// The account types of the file.
+    /// The usable account types of the file.
     package private(set) var types: [AccountType] = []
+    /// The names of all account types of the file, usable or not.
+    package private(set) var typeNames: [String] = []
     /// The URL of the client's metadata document, or `nil` if it is missing.
     package private(set) var metadataDocument: String?
     private var keys: [String: JSONObject] = [:]
@@ -24,13 +26,15 @@ package struct ConfiguredClients: Sendable {
         let decoder = SettingsDecoder(file: file, object: object)
         let dictionary = object["types"]?.object
         if dictionary == nil, object["clientMetadataDocument"] == nil {
-            types = try decoder.settings().types
+            let settings = try decoder.settings()
+            (types, typeNames) = (settings.types, settings.typeNames)
             return
         }
         metadataDocument = try decoder.clientMetadataDocument()
         guard let dictionary else { return }
-        types = try decoder.types()
-        for member in dictionary.members {
+        let read = try decoder.types()
+        (types, typeNames) = (read.usable, read.names)
+        for member in dictionary.members where types.contains(where: { $0.name == member.name }) {
             guard let type = member.value.object else { continue }
             let own = AccountTypeDecoder(file: file, path: "types.\(member.name).", object: type)
             keys[member.name] = try ProviderPreset.expand(own).object

@@ -9,8 +9,23 @@ public struct Settings: Sendable, Equatable {
     /// The name of the account type in the QuickStart's flat form.
     public static let flatTypeName = "myGraphService"
 
-    /// The types, in the order of the file.
+    /// An account type that cannot be used because its settings are wrong.
+    public struct UnusableType: Sendable, Equatable, Identifiable {
+        /// The name in the settings.
+        public let name: String
+        /// The first error in its settings.
+        public let error: SettingsError
+        /// The client identifier as it is written: another type can have the same client.
+        package let clientID: String?
+
+        /// The name.
+        public var id: String { name }
+    }
+
+    /// The usable types, in the order of the file.
     public var types: [AccountType]
+    /// The types that cannot be used, in the order of the file. They do not disable the others, and nothing replaces them.
+    public internal(set) var unusableTypes: [UnusableType] = []
     /// The name of the default type.
     public var defaultType: String
     /// The source of the settings, for messages.
@@ -25,24 +40,32 @@ public struct Settings: Sendable, Equatable {
         types: [AccountType], defaultType: String? = nil, source: String = "settings",
         deviceMode: DeviceMode = .private
     ) throws(SettingsError) {
-        guard let first = types.first else {
+        try self.init(
+            types: types, unusableTypes: [], defaultType: defaultType, source: source, deviceMode: deviceMode)
+    }
+
+    /// Creates settings with types that cannot be used. The default type can be one of them.
+    package init(
+        types: [AccountType], unusableTypes: [UnusableType], defaultType: String?, source: String,
+        deviceMode: DeviceMode
+    ) throws(SettingsError) {
+        let names = types.map(\.name) + unusableTypes.map(\.name)
+        guard let first = names.first else {
             throw SettingsError(file: source, key: "types", expected: "at least one account type", found: "none")
         }
-        var names = Set<String>()
-        for type in types where !names.insert(type.name).inserted {
-            throw SettingsError(
-                file: source, key: "types.\(type.name)", expected: "one type of this name", found: "two")
+        var known = Set<String>()
+        for name in names where !known.insert(name).inserted {
+            throw SettingsError(file: source, key: "types.\(name)", expected: "one type of this name", found: "two")
         }
-        let name = defaultType ?? first.name
-        guard names.contains(name) else {
+        let name = defaultType ?? first
+        guard known.contains(name) else {
             throw SettingsError(
-                file: source, key: "defaultType", expected: "one of \(types.map(\.name).joined(separator: ", "))",
+                file: source, key: "defaultType", expected: "one of \(names.joined(separator: ", "))",
                 found: name.debugDescription,
-                hint: SpellingSuggestion.nearest(to: name, in: types.map(\.name)).map {
-                    "did you mean \($0.debugDescription)?"
-                })
+                hint: SpellingSuggestion.nearest(to: name, in: names).map { "did you mean \($0.debugDescription)?" })
         }
         self.types = types
+        self.unusableTypes = unusableTypes
         self.defaultType = name
         self.source = source
         self.deviceMode = deviceMode
@@ -54,7 +77,11 @@ public struct Settings: Sendable, Equatable {
     /// the user's own primary group may write to it; others may write to its folders only with the sticky bit. For settings from
     /// another source, such as a bundle, use ``init(bytes:source:)``.
     ///
-    /// - Throws: ``SettingsError`` with the file, the key, the expected value and the value that was found.
+    /// A type with an error does not disable the others: ``unusableTypes`` has its error, which every use of the type throws. Call
+    /// ``checkTypes()`` to accept only a file without errors.
+    ///
+    /// - Throws: ``SettingsError`` with the file, the key, the expected value and the value that was found, if the error is not in one
+    ///   type: in the file's owner, permissions or syntax, or in a key beside the types.
     public init(contentsOf url: URL) throws(SettingsError) {
         try self.init(
             bytes: SettingsFile.read(url.path(percentEncoded: false)), source: url.path(percentEncoded: false))
@@ -62,12 +89,30 @@ public struct Settings: Sendable, Equatable {
 
     /// Reads settings from the bytes of a property list or of JSON.
     ///
-    /// - Throws: ``SettingsError``
+    /// - Throws: ``SettingsError``, as ``init(contentsOf:)``.
     public init(bytes: [UInt8], source: String) throws(SettingsError) {
         let object = try SettingsFile.parse(bytes, file: source)
         self = try SettingsDecoder(file: source, object: object).settings()
     }
 
-    /// Returns the type with a name.
+    /// Returns the usable type with a name.
     public subscript(name: String) -> AccountType? { types.first { $0.name == name } }
+
+    /// The names of all types: first the usable ones.
+    public var typeNames: [String] { types.map(\.name) + unusableTypes.map(\.name) }
+
+    /// Returns the type with a name, or `nil` if the settings do not have it.
+    ///
+    /// - Throws: The error of a type that cannot be used.
+    public func type(named name: String) throws(SettingsError) -> AccountType? {
+        if let unusable = unusableTypes.first(where: { $0.name == name }) { throw unusable.error }
+        return self[name]
+    }
+
+    /// Checks that every type can be used.
+    ///
+    /// - Throws: The error of the first type that cannot be used.
+    public func checkTypes() throws(SettingsError) {
+        if let unusable = unusableTypes.first { throw unusable.error }
+    }
 }

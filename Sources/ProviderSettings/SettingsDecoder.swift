@@ -24,7 +24,22 @@ struct SettingsDecoder: DictionaryDecoder {
                     ? "add the dictionary types"
                     : SpellingSuggestion.hint(for: unknown, in: known + Self.nestedKeys))
         }
-        return try Settings(types: [flat()], source: file)
+        let read = Self.reading(Settings.flatTypeName, object) { () throws(SettingsError) in try flat() }
+        return try Settings(
+            types: [read.type].compactMap { $0 }, unusableTypes: [read.unusable].compactMap { $0 }, defaultType: nil,
+            source: file, deviceMode: .private)
+    }
+
+    /// Reads a type. An error of one type must not disable the others.
+    private static func reading(
+        _ name: String, _ object: JSONObject?, by read: () throws(SettingsError) -> AccountType
+    ) -> (type: AccountType?, unusable: Settings.UnusableType?) {
+        do throws(SettingsError) {
+            return (try read(), nil)
+        } catch {
+            let client = object?["clientId"]?.string
+            return (nil, Settings.UnusableType(name: name, error: error, clientID: client))
+        }
     }
 
     private func flat() throws(SettingsError) -> AccountType {
@@ -50,7 +65,7 @@ struct SettingsDecoder: DictionaryDecoder {
     }
 
     /// Reads the types, without the requirement that there is one.
-    func types() throws(SettingsError) -> [AccountType] {
+    func types() throws(SettingsError) -> (usable: [AccountType], unusable: [Settings.UnusableType], names: [String]) {
         if let unknown = unknownKey(Self.nestedKeys) {
             throw error(
                 unknown, "one of \(Self.nestedKeys.joined(separator: ", "))", "an unknown key",
@@ -60,21 +75,29 @@ struct SettingsDecoder: DictionaryDecoder {
             throw error("types", "a dictionary of account types", (object["types"] ?? .null).kind)
         }
         var types: [AccountType] = []
+        var unusable: [Settings.UnusableType] = []
         for member in dictionary.members {
-            guard let type = member.value.object else {
-                throw error("types.\(member.name)", "a dictionary", member.value.kind)
+            let read = Self.reading(member.name, member.value.object) { () throws(SettingsError) in
+                guard let type = member.value.object else {
+                    throw error("types.\(member.name)", "a dictionary", member.value.kind)
+                }
+                let own = AccountTypeDecoder(file: file, path: "types.\(member.name).", object: type)
+                return try ProviderPreset.expand(own).type(named: member.name)
             }
-            let own = AccountTypeDecoder(file: file, path: "types.\(member.name).", object: type)
-            types.append(try ProviderPreset.expand(own).type(named: member.name))
+            if let type = read.type { types.append(type) }
+            if let type = read.unusable { unusable.append(type) }
         }
-        return types
+        return (types, unusable, dictionary.members.map(\.name))
     }
 
     private func nested() throws(SettingsError) -> Settings {
         let deviceMode: DeviceMode? = try choice("deviceMode", "\"private\" or \"shared\"")
         _ = try clientMetadataDocument()
+        let types = try types()
+        // The first type of the file stays the default, usable or not: a sign-in must not go to another provider.
         return try Settings(
-            types: try types(), defaultType: value("defaultType", "a string", \.string), source: file,
+            types: types.usable, unusableTypes: types.unusable,
+            defaultType: value("defaultType", "a string", \.string) ?? types.names.first, source: file,
             deviceMode: deviceMode ?? .private)
     }
 }

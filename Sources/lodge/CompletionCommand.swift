@@ -72,8 +72,9 @@ import OAuth2AccountStore
         switch kind {
         case .names("type"):
             let settings = try? context.settings()
-            return (settings?.types ?? []).map { Candidate(word: $0.name, help: "account type") }
-                + ProviderPreset.names.filter { settings?[$0] == nil }.map { Candidate(word: $0, help: "preset") }
+            let types = settings?.typeNames ?? []
+            return types.map { Candidate(word: $0, help: "account type") }
+                + ProviderPreset.names.filter { !types.contains($0) }.map { Candidate(word: $0, help: "preset") }
         case .names("account"):
             guard let settings = try? context.settings(), let store = try? await context.store(settings) else {
                 return []

@@ -26,7 +26,8 @@ let settingsReaders = [
 private func readSettings(_ bytes: [UInt8]) {
     do throws(SettingsError) {
         let settings = try Settings(bytes: bytes, source: "s")
-        require(settings[settings.defaultType] != nil, "the default type exists")
+        require(settings.typeNames.contains(settings.defaultType), "the default type exists")
+        for type in settings.unusableTypes { require(settings[type.name] == nil, "a type is usable or not") }
     } catch {
         require(!error.expected.isEmpty && !error.found.isEmpty, "an error has its reason")
         require("\(error)".utf8.count < 4096 + 2 * bytes.count, "an error does not grow")

@@ -9,7 +9,7 @@ private func type(_ members: String) throws -> AccountType? {
         {"types": {"a": {"issuer": "https://id.example", "clientId": "c", "redirectUri": "http://127.0.0.1/callback",
         "scopes": ["openid"]\(members)}}}
         """
-    return try Settings(bytes: Array(text.utf8), source: "s.json")["a"]
+    return try Settings(bytes: Array(text.utf8), source: "s.json").type(named: "a")
 }
 
 @Test func `the settings say what the directory of a type speaks, and where it is`() throws {
@@ -26,7 +26,7 @@ private func type(_ members: String) throws -> AccountType? {
 }
 
 private func serviceType(_ members: String) throws -> AccountType? {
-    try Settings(bytes: Array(#"{"types": {"hr": {\#(members)}}}"#.utf8), source: "s.json")["hr"]
+    try Settings(bytes: Array(#"{"types": {"hr": {\#(members)}}}"#.utf8), source: "s.json").type(named: "hr")
 }
 
 @Test(arguments: [

@@ -133,7 +133,7 @@ enum PresetFiles {
 
     private func settings(_ type: String) throws -> AccountType {
         let text = #"{"types": {"mine": \#(type)}}"#
-        return try #require(try Settings(bytes: Array(text.utf8), source: "settings.json")["mine"])
+        return try #require(try Settings(bytes: Array(text.utf8), source: "settings.json").type(named: "mine"))
     }
 
     @Test func `a type's own keys win over those of its preset`() throws {

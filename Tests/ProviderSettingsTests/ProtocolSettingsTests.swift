@@ -13,7 +13,7 @@ import Platform
             {"types": {"t": {"issuer": "https://id.example", "clientId": "c", "redirectUri": "http://127.0.0.1/cb", \(keys)}}}
             """
         let settings = try Settings(bytes: Array(text.utf8), source: "test")
-        return try #require(settings["t"])
+        return try #require(try settings.type(named: "t"))
     }
 
     @Test func `every key is read`() throws {

@@ -21,7 +21,7 @@ struct SettingsTests {
 
     private func decodingError(_ bytes: [UInt8]) -> SettingsError? {
         do {
-            _ = try Settings(bytes: bytes, source: "s.json")
+            try Settings(bytes: bytes, source: "s.json").checkTypes()
             return nil
         } catch { return error }
     }

@@ -31,7 +31,7 @@ struct AccountClient: Sendable {
     let budget: RetryBudget?
 
     @Sendable func make() async throws -> DirectoryClient {
-        guard let type = store.settings[account.type] else {
+        guard let type = try store.settings.type(named: account.type) else {
             throw SettingsError(
                 file: store.settings.source, key: "types.\(account.type)", expected: "the type of the account",
                 found: "nothing")

@@ -43,8 +43,12 @@ extension StoreCollaborator {
 
 extension StoreContext {
     func type(_ name: String) throws -> AccountType {
-        if let type = settings[name] { return type }
-        let names = settings.types.map(\.name)
+        do throws(SettingsError) {
+            if let type = try settings.type(named: name) { return type }
+        } catch {
+            throw AccountStoreError.wrapping(error, what: "cannot use the account type \(name)")
+        }
+        let names = settings.typeNames
         throw AccountStoreError(
             .unknownType, what: "no account type \(name.debugDescription)",
             reason: "\(settings.source) has \(names.joined(separator: ", "))", remedy: .changeSettings,

@@ -58,7 +58,8 @@ extension AccountStore {
     ///
     /// - Throws: ``AccountStoreError``. If the record of the active account is damaged, no other account replaces it.
     public func activeAccount() async throws -> Account? {
-        let types = settings.types.map(\.name)
+        // A type that cannot be used keeps its account active: no account of another type takes its place.
+        let types = settings.typeNames
         return try await AccountStoreError.wrappingErrors("cannot read the accounts") {
             try await activeAccounts.active(ofTypes: types)
         }

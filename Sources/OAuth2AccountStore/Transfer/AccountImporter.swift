@@ -90,11 +90,19 @@ struct AccountImporter: StoreCollaborator {
         func rejection(_ text: String) -> Result<AccountType, Obstacle> { .failure(Obstacle(text: text)) }
         let found: AccountType
         if let name = name ?? entry.type {
-            guard let type = settings[name] else {
-                return rejection("the settings have no account type \(name.debugDescription); choose an account type")
+            do throws(SettingsError) {
+                guard let type = try settings.type(named: name) else {
+                    return rejection(
+                        "the settings have no account type \(name.debugDescription); choose an account type")
+                }
+                found = type
+            } catch {
+                return rejection("\(error)")
             }
-            found = type
         } else if let client = entry.clientID {
+            if let unusable = settings.unusableTypes.first(where: { $0.clientID == client }) {
+                return rejection("the account type \(unusable.name) has its client: \(unusable.error)")
+            }
             let all = settings.types.filter { $0.clientID == client }
             guard let type = all.first(where: { $0.name == settings.defaultType }) ?? all.first else {
                 return rejection("no account type of the settings has \"clientId\": \(JSONValue.string(client).text())")
@@ -103,10 +111,14 @@ struct AccountImporter: StoreCollaborator {
         } else if let host = entry.host, let type = onlyType(at: host) {
             found = type
         } else {
-            guard let type = settings[settings.defaultType] else {
-                return rejection("the settings have no default type")
+            do throws(SettingsError) {
+                guard let type = try settings.type(named: settings.defaultType) else {
+                    return rejection("the settings have no default type")
+                }
+                found = type
+            } catch {
+                return rejection("\(error)")
             }
-            found = type
         }
         if let client = entry.clientID, client != found.clientID {
             return rejection("its tokens are for the client \(client), and \(found.name) is another one")

@@ -89,6 +89,7 @@ import StrictJSON
                 hint: error.isEncrypted ? decryption : "lodge help accounts import")
         }
         let store = try await context.store(makesStore: true)
+        if let type = invocation[GlobalOptions.type] { _ = try store.settings.type(named: type) }
         let report = try await store.importAccounts(file, toType: invocation[GlobalOptions.type])
         try list(report.items.map(ImportRecord.init), ImportRecord.columns)
         guard report.count > 0 else {

@@ -13,6 +13,7 @@ import StrictJSON
                 "accounts": "array as in accounts list, with state and token, which is masked", "store": "path",
                 "key": "path or name", "keyCustody": "location of the key", "keyLeftIn": "array of earlier locations",
                 "deviceMode": "private or shared", "damaged": "array of id and type",
+                "unusableTypes": "array of name and error",
                 "offline": "array as in sync, without its counts",
             ], note: "csv and tsv have only the accounts"),
         needsNoSettings: true
@@ -67,6 +68,7 @@ import StrictJSON
         detail.add(
             "Damaged",
             damaged.map { "\($0.id) of type \($0.type): unchanged; restore a copy of the file, or sign in again" })
+        detail.add("Unusable types", store.settings.unusableTypes.map { "\($0.name): \($0.error)" })
         try await OfflineCopies.add(to: &detail, context, store)
         try detail.write(to: console)
     }
@@ -86,6 +88,10 @@ import StrictJSON
             "keyCustody": store.keyChoice.map { .string($0.word) } ?? .null,
             "keyLeftIn": .array(leftovers.map { .string($0) }), "deviceMode": .string(store.deviceMode.rawValue),
             "damaged": .array(damaged.map { ["id": .string($0.id.rawValue), "type": .string($0.type)] }),
+            "unusableTypes": .array(
+                store.settings.unusableTypes.map {
+                    ["name": .string($0.name), "error": .string($0.error.description)]
+                }),
         ]
     }
 }

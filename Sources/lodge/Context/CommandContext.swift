@@ -140,6 +140,9 @@ final class OpenStores: Sendable {
         let settings = try settings ?? self.settings()
         let dependencies = dependencies ?? self.dependencies()
         warnAboutSecrets(of: settings)
+        for type in settings.unusableTypes {
+            console.verbose("Cannot use the account type \(type.name): \(type.error)")
+        }
         let storage = try storage(sleep: dependencies.sleep)
         let locations = try keyLocations()
         let isInMemory: Bool
@@ -197,9 +200,13 @@ final class OpenStores: Sendable {
 
     /// Returns the current account of a type.
     func account(_ store: AccountStore, ofType type: String) async throws -> Account {
-        guard store.settings[type] != nil else { throw CommandError(unknownType: type, in: store.settings) }
+        guard store.settings.typeNames.contains(type) else {
+            throw CommandError(unknownType: type, in: store.settings)
+        }
         guard let account = try await store.currentAccount(ofType: type) else {
             try await reportDamage(store)
+            // A sign-in to it is not possible either.
+            _ = try store.settings.type(named: type)
             throw CommandError(
                 .signInNeeded, "not signed in", reason: "there is no account of type \(type)",
                 hint: "\(run: "sign-in") \(type)")
@@ -209,12 +216,12 @@ final class OpenStores: Sendable {
 
     /// Returns the type of the command line, the type of the active account, or the default type.
     func activeType(_ settings: Settings) async throws -> AccountType? {
-        if invocation[GlobalOptions.type] == nil, settings.types.count > 1,
+        if invocation[GlobalOptions.type] == nil, settings.typeNames.count > 1,
             let account = try await account(ifAny: try await store(settings))
         {
-            return settings[account.type]
+            return try settings.type(named: account.type)
         }
-        return settings[typeName(settings)]
+        return try settings.type(named: typeName(settings))
     }
 
     private func account(ifAny store: AccountStore) async throws -> Account? {
@@ -265,7 +272,7 @@ extension CommandError {
     init(unknownType type: String, in settings: Settings) {
         self.init(
             .settings, "no account type \(type.debugDescription)",
-            reason: "\(settings.source) has \(settings.types.map(\.name).joined(separator: ", "))",
+            reason: "\(settings.source) has \(settings.typeNames.joined(separator: ", "))",
             hint: "use --type with one of them")
     }
 

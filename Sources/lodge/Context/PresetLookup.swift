@@ -27,15 +27,17 @@ extension CommandContext {
         return try Settings(contentsOf: URL(filePath: path))
     }
 
-    /// The settings with the type of the command line, if only a preset has it. Throws if the preset lacks values.
+    /// The settings with the type of the command line, if only a preset has it: the preset never replaces a type that cannot be used.
+    /// Throws if the preset lacks values.
     func addingPreset(_ type: String?, to settings: Settings?) throws -> Settings? {
-        guard let name = type ?? invocation[GlobalOptions.type], settings?[name] == nil,
+        guard let name = type ?? invocation[GlobalOptions.type], settings?.typeNames.contains(name) != true,
             let preset = ProviderPreset(named: name)
         else { return settings }
         guard preset.isComplete else { throw CommandError(incomplete: preset, file: try neededSettingsFile().path) }
         return try Settings(
-            types: (settings?.types ?? []) + [try preset.accountType()], defaultType: settings?.defaultType ?? name,
-            source: settings?.source ?? "the presets built in", deviceMode: settings?.deviceMode ?? .private)
+            types: (settings?.types ?? []) + [try preset.accountType()], unusableTypes: settings?.unusableTypes ?? [],
+            defaultType: settings?.defaultType ?? name, source: settings?.source ?? "the presets built in",
+            deviceMode: settings?.deviceMode ?? .private)
     }
 
     /// The complete presets, for commands that need no settings, if there is a store.
@@ -62,8 +64,8 @@ extension CommandError {
             hint: Self.addCommand(preset))
     }
 
-    static func addCommand(_ preset: ProviderPreset) -> Hint {
-        var words: [String] = []
+    static func addCommand(_ preset: ProviderPreset, as name: String? = nil) -> Hint {
+        var words = name.map { $0 == preset.name ? [] : ["--provider \(preset.name)"] } ?? []
         for key in preset.requiredKeys {
             switch key {
             case "clientId": words.append("--client-id ID")
@@ -72,6 +74,6 @@ extension CommandError {
             default: words.append("--set \(key)=…")
             }
         }
-        return "\(run: "providers add") \(([preset.name] + words).joined(separator: " "))"
+        return "\(run: "providers add") \(([name ?? preset.name] + words).joined(separator: " "))"
     }
 }

@@ -52,7 +52,7 @@ struct DoctorCommand: CommandHandler {
                 dependencies: context.dependencies())
         }
         let type = invocation[GlobalOptions.type]
-        if let type, settings[type] == nil { throw CommandError(unknownType: type, in: settings) }
+        if let type, !settings.typeNames.contains(type) { throw CommandError(unknownType: type, in: settings) }
         return try await Diagnosis.examine(
             settings: settings, storage: storage, keyLocations: try context.keyLocations(),
             dependencies: context.dependencies(), type: type, usesNetwork: !invocation[Input.offline])

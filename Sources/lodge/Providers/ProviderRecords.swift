@@ -24,6 +24,7 @@ struct ProviderRecord: OutputRecord {
     /// The shape of types and of presets, which have some members only.
     static let shapeWithPresets = shape.adding([
         "title": "of a preset", "notes": "array, of a preset", "documentation": "array, of a preset",
+        "error": "of a type that cannot be used", "remedy": "of a type that cannot be used",
     ])
 
     var address: String {
@@ -88,6 +89,36 @@ struct ProviderRecord: OutputRecord {
         object.append("endpoints", .object(JSONObject(endpoints)))
         object.append("toFillIn", .array([]))
         return .object(object)
+    }
+}
+
+/// An account type of the settings that cannot be used, with its error.
+struct UnusableTypeRecord: OutputRecord {
+    let type: Settings.UnusableType
+    let isDefault: Bool
+    let remedyText: RemedyText
+
+    private var remedy: String { remedyText.hint(CommandError(reporting: type.error).hint ?? "").description }
+
+    var cells: [String] {
+        [type.name, "(cannot be used)", isDefault ? "settings, default" : "settings", "\(type.error); \(remedy)"]
+    }
+
+    var detail: Detail {
+        var detail = Detail()
+        detail.add("Name", type.name)
+        detail.add("Default", isDefault ? "yes" : "no")
+        detail.add("State", "cannot be used")
+        detail.add("Error", type.error.description)
+        detail.add("Remedy", remedy)
+        return detail
+    }
+
+    var json: JSONValue {
+        [
+            "name": .string(type.name), "from": "settings", "default": .bool(isDefault),
+            "error": .string(type.error.description), "remedy": .string(remedy),
+        ]
     }
 }
 

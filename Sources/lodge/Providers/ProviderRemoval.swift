@@ -21,7 +21,7 @@ import StrictJSON
     func run() async throws -> ExitStatus {
         let name = invocation[Input.name]
         let path = try context.neededSettingsFile().path
-        guard let settings = try context.settingsOfFile(), let type = settings[name],
+        guard let settings = try context.settingsOfFile(), settings.typeNames.contains(name),
             let old = try SettingsEdit.read(path)
         else {
             let isPreset = ProviderPreset(named: name) != nil
@@ -41,12 +41,12 @@ import StrictJSON
                 hint: "\(run: "sign-out") --all --type \(name)")
         }
         if let client = try await store.registration(ofType: name) {
-            if let other = settings.types.first(where: { $0.name != name && $0.usesClient(of: type) }) {
-                // `sign-in URL` uses the client of a type for other resources of its provider.
-                try await store.keepRegistration(client, ofType: other.name)
-                console.note("The client \(client.clientID) remains registered: the type \(other.name) uses it.")
+            // `sign-in URL` uses the client of a type for other resources of its provider.
+            if let other = settings.otherType(than: name, withClient: client.clientID) {
+                try await store.keepRegistration(client, ofType: other)
+                console.note("The client \(client.clientID) remains registered: the type \(other) uses it.")
             } else {
-                try await delete(client, type)
+                try await delete(client, settings)
             }
             try await store.keepRegistration(nil, ofType: name)
         }
@@ -63,10 +63,20 @@ import StrictJSON
         return .done
     }
 
-    private func delete(_ client: RegisteredClient, _ type: AccountType) async throws {
+    private func delete(_ client: RegisteredClient, _ settings: Settings) async throws {
         if invocation[Input.local] {
             console.note("The client \(client.clientID) stays registered at \(client.issuer).")
             return
+        }
+        let name = invocation[Input.name]
+        let type: AccountType
+        do throws(SettingsError) {
+            guard let found = try settings.type(named: name) else { return }
+            type = found
+        } catch {
+            throw CommandError(
+                .settings, "cannot delete the client \(client.clientID) at \(client.issuer)", reason: "\(error)",
+                hint: "correct the type, or leave the client there: \(run: "providers remove") --local \(name)")
         }
         let registration = ProviderRegistration(type: type, dependencies: context.dependencies())
         if try await registration.delete(client) {
@@ -77,8 +87,16 @@ import StrictJSON
     }
 }
 
-extension AccountType {
-    fileprivate func usesClient(of other: AccountType) -> Bool {
-        provider == other.provider && clientID == other.clientID
+extension Settings {
+    /// Returns the name of another type with the provider and the client of a type. Of a type that cannot be used, the provider is not
+    /// known: the client decides.
+    fileprivate func otherType(than name: String, withClient clientID: String) -> String? {
+        let own = self[name]
+        let usable = types.first {
+            $0.name != name && $0.clientID == (own?.clientID ?? clientID)
+                && (own == nil || $0.provider == own?.provider)
+        }
+        return usable?.name
+            ?? unusableTypes.first { $0.name != name && $0.clientID == (own?.clientID ?? clientID) }?.name
     }
 }

@@ -46,7 +46,13 @@ import StrictJSON
         var records: [any OutputRecord] = (settings?.types ?? []).map {
             ProviderRecord(type: $0, isDefault: $0.name == settings?.defaultType)
         }
-        records += ProviderPreset.all.filter { settings?[$0.name] == nil }.map(PresetRecord.init)
+        let unusable = settings?.unusableTypes ?? []
+        records += unusable.map {
+            UnusableTypeRecord(
+                type: $0, isDefault: $0.name == settings?.defaultType, remedyText: invocation.remedyText)
+        }
+        let names = settings?.typeNames ?? []
+        records += ProviderPreset.all.filter { !names.contains($0.name) }.map(PresetRecord.init)
         try list(records, ProviderRecord.listColumns)
         return .done
     }
@@ -56,6 +62,10 @@ import StrictJSON
         let settings = try context.settingsOfFile()
         if let type = settings?[name] {
             try show(ProviderRecord(type: type, isDefault: name == settings?.defaultType))
+        } else if let type = settings?.unusableTypes.first(where: { $0.name == name }) {
+            try show(
+                UnusableTypeRecord(
+                    type: type, isDefault: name == settings?.defaultType, remedyText: invocation.remedyText))
         } else if let preset = ProviderPreset(named: name) {
             try show(PresetRecord(preset: preset))
         } else {
@@ -65,7 +75,14 @@ import StrictJSON
     }
 
     func check() async throws -> ExitStatus {
-        let type = try typeToCheck()
+        let type: AccountType
+        do {
+            type = try typeToCheck()
+        } catch let error as SettingsError {
+            let finding = ProviderReport.Finding(subject: "settings", state: .problem, detail: error.description)
+            try list([FindingRecord(finding: finding)], FindingRecord.listColumns)
+            throw error
+        }
         let report = try await ProviderReport.check(type, dependencies: context.dependencies())
         try list(report.findings.map(FindingRecord.init), FindingRecord.listColumns)
         if let failure = report.failure {
@@ -103,7 +120,8 @@ import StrictJSON
             }
         }
         let settings = try context.settingsOfFile()
-        if let type = settings?[name ?? invocation[GlobalOptions.type] ?? settings?.defaultType ?? ""] { return type }
+        let chosen = name ?? invocation[GlobalOptions.type] ?? settings?.defaultType ?? ""
+        if let type = try settings?.type(named: chosen) { return type }
         guard let name = name ?? invocation[GlobalOptions.type] else { return try unnamed() }
         guard let preset = ProviderPreset(named: name) else { throw unknown(name, settings) }
         return try type(of: preset)
@@ -132,14 +150,14 @@ import StrictJSON
     private func unnamed() throws -> AccountType {
         // The same error as everywhere else.
         let settings = try context.settings()
-        guard let type = settings[context.typeName(settings)] else {
+        guard let type = try settings.type(named: context.typeName(settings)) else {
             throw unknown(context.typeName(settings), settings)
         }
         return type
     }
 
     private func unknown(_ name: String, _ settings: Settings?) -> CommandError {
-        let names = (settings?.types.map(\.name) ?? []) + ProviderPreset.names
+        let names = (settings?.typeNames ?? []) + ProviderPreset.names
         return CommandError(
             .notFound, "no account type or preset \(name)",
             hint: SpellingSuggestion.nearest(to: name, in: names).map { "did you mean \($0)?" } ?? "\(run: "providers")"

@@ -28,7 +28,7 @@ import StrictJSON
     ) throws -> (bytes: [UInt8], type: AccountType, settings: Settings) {
         let bytes = try SettingsEdit.adding(name, keys, to: old, file: path)
         let settings = try Settings(bytes: bytes, source: path)
-        guard let type = settings[name] else {
+        guard let type = try settings.type(named: name) else {
             throw SettingsError(file: path, key: "types.\(name)", expected: "the new type", found: "nothing")
         }
         return (bytes, type, settings)

@@ -84,14 +84,14 @@ import OAuth2AccountStore
             let found = try await context.account(store, for: address)
             account = found
             openStore = store
-            type = settings[found.type]
+            type = try settings.type(named: found.type)
             transport = found.transport(in: store, scopes: scopes)
             if header["Authorization"] != nil {
                 console.note(
                     "The account's token replaces the Authorization header. To send your own, use --no-account.")
             }
         } else {
-            type = named.flatMap { $0[context.typeName($0)] }
+            type = try named.flatMap { try $0.type(named: context.typeName($0)) }
             transport = context.dependencies().transport(type?.caFile)
         }
         let url = try RequestURL(type: type).url(address)

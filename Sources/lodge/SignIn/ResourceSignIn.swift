@@ -74,7 +74,7 @@ import StrictJSON
             console.verbose("The account type \(type.name) is for this address.")
             return type.name
         }
-        let addition = TypeAddition(context: context, name: name(of: found, among: clients.types), path: path)
+        let addition = TypeAddition(context: context, name: name(of: found, among: clients.typeNames), path: path)
         // Everything except the client is checked before the first request to the server.
         var keys = keys(of: found, issuer)
         let old = try SettingsEdit.read(path)
@@ -115,7 +115,7 @@ import StrictJSON
         guard word.contains("."), ProviderPreset(named: word) == nil,
             let url = try? EndpointURL.check("https://" + word, name: "", allowsLoopbackHTTP: false),
             url.host()?.contains(".") == true,
-            try context.settingsOfFile()?[word] == nil
+            try context.settingsOfFile()?.typeNames.contains(word) != true
         else { return }
         throw CommandError(
             .settings, "no account type \(word)", reason: "the settings do not have it",
@@ -178,8 +178,8 @@ import StrictJSON
     // MARK: The type
 
     /// Returns the host, with the port and path if they are necessary.
-    private func name(of found: ResourceDiscovery.Description, among types: [AccountType]) -> String {
-        let names = Set(types.map(\.name) + ProviderPreset.names)
+    private func name(of found: ResourceDiscovery.Description, among types: [String]) -> String {
+        let names = Set(types + ProviderPreset.names)
         let host = found.url.shownHost.lowercased()
         let path = found.url.path(percentEncoded: true).split(separator: "/").joined(separator: "/")
         var candidates = [host]

@@ -77,6 +77,8 @@ import StrictJSON
         }
         let settings = try context.settings(for: named)
         let type = named ?? context.typeName(settings)
+        // Before a prompt, and before standard input is read.
+        _ = try settings.type(named: type)
         let store = try await context.store(settings, makesStore: true)
         if let addedScope {
             // A sign-in replaces the scopes of the account: those that the user has added before must stay.

@@ -40,6 +40,10 @@ import StrictJSON
         guard !accounts.isEmpty else {
             throw CommandError(.notFound, "not signed in", hint: "\(AccountRemedy.signIn(type: nil))")
         }
+        // Tokens of a type that cannot be used cannot be revoked: no account is removed before the user decides.
+        if !invocation[Input.local] {
+            for account in accounts { try checkType(of: account, store) }
+        }
         var records: [JSONValue] = []
         for account in accounts {
             try await OfflineCopies.forget(account, context)
@@ -60,6 +64,18 @@ import StrictJSON
         }
         if console.options.reportsJSON { try console.write(.array(records)) }
         return .done
+    }
+
+    private func checkType(of account: Account, _ store: AccountStore) throws {
+        do throws(SettingsError) {
+            _ = try store.settings.type(named: account.type)
+        } catch {
+            throw CommandError(
+                .settings, "cannot revoke the tokens of \(account.label) (\(account.type))", reason: "\(error)",
+                hint:
+                    "correct the settings; to only remove it here, run: \(run: "sign-out --local") \(account.id.rawValue)"
+            )
+        }
     }
 
     private static func revocation(

@@ -162,7 +162,7 @@ import StrictJSON
 
     /// The type that the search is for; nil when only the account says it, or the settings cannot be read.
     private func knownType(_ settings: Settings?) -> AccountType? {
-        guard let settings, !namesAccount, invocation[GlobalOptions.type] != nil || settings.types.count == 1 else {
+        guard let settings, !namesAccount, invocation[GlobalOptions.type] != nil || settings.typeNames.count == 1 else {
             return nil
         }
         return settings[context.typeName(settings)]

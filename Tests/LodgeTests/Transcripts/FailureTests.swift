@@ -187,7 +187,7 @@ import Testing
     ) async throws {
         let terminal = try await Terminal()
         try terminal.write(settings: text)
-        let answer = await terminal.run("accounts")
+        let answer = await terminal.run("sign-in")
         #expect(answer.status == 8, "\(answer.errors)")
         #expect(answer.errors.hasPrefix("lodge: wrong settings: \(terminal.settings.path)"), "\(answer.errors)")
         #expect(answer.errors.contains(key) && answer.errors.contains(found), "\(answer.errors)")
