@@ -74,7 +74,8 @@ def at_once(checks, world):
     for sentence, begin in (("with settings", True), ("without any", False)):
         if not begin:
             os.remove(path)
-        running = [world.start("providers", "add", f"{name}{begin}", "--issuer", "http://127.0.0.1:1", "--client-id", "x")
+        running = [world.start("providers", "add", f"{name}{begin}", "--issuer", "http://127.0.0.1:1", "--client-id", "x",
+                               "--offline")
                    for name in names]
         ends = [one.finish() for one in running]
         with open(path) as file:

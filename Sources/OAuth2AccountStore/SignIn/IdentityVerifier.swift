@@ -84,7 +84,7 @@ struct IdentityVerifier: StoreCollaborator {
     }
 
     /// Returns the claims of a userinfo response. If the client registered for signed ones, it accepts no other.
-    private func userInfo(
+    func userInfo(
         _ response: HTTPResponse, _ subject: String?, _ connection: ProviderClient
     ) async throws -> JSONObject {
         let registered = connection.type.userinfoSigningAlgorithm

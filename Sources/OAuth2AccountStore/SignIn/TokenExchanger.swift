@@ -1,8 +1,9 @@
 import OAuth2Protocol
 import Platform
 import ProviderSettings
+import StrictJSON
 
-/// Exchanges tokens for those of other services, and introspects them. It saves nothing.
+/// Uses tokens at the provider: exchanges, introspection and userinfo. It saves nothing.
 struct TokenExchanger: StoreCollaborator {
     let context: StoreContext
     let broker: TokenBroker
@@ -34,6 +35,42 @@ struct TokenExchanger: StoreCollaborator {
             for: .jwtBearer(assertion, scope: scope),
             parameters: type.tokenParameters.merging(["requested_token_use": "on_behalf_of"]) { $1 }, boundTo: nil)
         return ExchangedToken(response, received: dependencies.now(), requested: scope)
+    }
+
+    /// Returns the claims of the provider's userinfo response; `nil` if the provider has no userinfo endpoint. A rejected token is
+    /// refreshed once.
+    func userInfo(of id: Account.ID) async throws -> JSONObject? {
+        guard let saved = try await repository.read(id)?.record else { throw AccountStoreError.unknownAccount(id) }
+        let type = try type(of: saved)
+        guard type.provider != .staticToken else { return nil }
+        let client = try await client(of: type, offering: "userinfo_endpoint")
+        guard client.server.userinfoEndpoint != nil else { return nil }
+        // Another provider that has the type's name now must not get this token.
+        try RefreshTokenBinding.check(saved, type, client.server)
+        var token = try await broker.accessToken(for: id)
+        var response = try await userInfoResponse(token, id, client)
+        if response.status == 401, saved.canRefresh {
+            token = try await broker.accessToken(for: id, .main, FreshnessRequirement(rejected: token.secret))
+            response = try await userInfoResponse(token, id, client)
+        }
+        do throws(any Error) {
+            return try await IdentityVerifier(context: context).userInfo(response, saved.subject, client)
+        } catch let error as OAuth2Error {
+            throw error.redacting([token.secret])
+        }
+    }
+
+    private func userInfoResponse(
+        _ token: AccessToken, _ id: Account.ID, _ client: ProviderClient
+    ) async throws -> HTTPResponse {
+        guard let request = UserInfo.request(server: client.server, accessToken: token.secret) else {
+            throw OAuth2Error.configuration("the provider has no userinfo endpoint")
+        }
+        guard token.type == "dpop" else { return try await client.send(request) }
+        guard let key = try await repository.read(id)?.record.senderKey.flatMap(DPoPKey.key) else {
+            throw AccountStoreError.dpopKeyMissing(id)
+        }
+        return try await client.send(to: request.url, boundTo: key, accessToken: token.secret) { request }
     }
 
     func introspect(_ token: AccessToken, of id: Account.ID) async throws -> Introspection {

@@ -1,5 +1,6 @@
 import OAuth2Protocol
 import Platform
+public import StrictJSON
 
 extension AccountStore {
     /// Returns a valid access token, refreshing it if necessary.
@@ -95,6 +96,20 @@ extension AccountStore {
     public func introspect(_ token: AccessToken, of id: Account.ID) async throws -> Introspection {
         try await AccountStoreError.wrappingErrors("cannot ask about the token") {
             try await exchanger.introspect(token, of: id)
+        }
+    }
+
+    /// Returns the claims of the provider's userinfo response. It is not saved: `Account/claims` are those of the last sign-in or
+    /// refresh. If the provider rejects the token, the store refreshes it once.
+    ///
+    /// See OpenID Connect Core 1.0 section 5.3.
+    ///
+    /// - Returns: `nil` if the provider has no userinfo endpoint.
+    /// - Throws: ``AccountStoreError`` as ``accessToken(for:minimumValidity:scopes:resource:claims:policy:rejected:)``; `invalidAnswer` if
+    ///   the claims belong to another user.
+    public func userInfo(for id: Account.ID) async throws -> JSONObject? {
+        try await AccountStoreError.wrappingErrors("cannot get the user's claims") {
+            try await exchanger.userInfo(of: id)
         }
     }
 

@@ -1,4 +1,5 @@
 import CommandLineKit
+import Diagnostics
 import Platform
 import OAuth2Protocol
 import OAuth2AccountStore
@@ -26,17 +27,21 @@ import StrictJSON
         static let registrationTokenFile = Option.text(
             "registration-token-file", "FILE", "file with the provider's initial access token", completion: .file)
         static let registerWith = Option.text("register-with", "JSON", "further members of the registration")
+        static let offline = Option.flag("offline", "add the type without a request to the issuer")
     }
 
     nonisolated static let command = Command(
         "add", "Add an account type to the settings file.",
         discussion: """
-            Comments and layout of the file stay. With --register the client is registered at the provider (RFC 7591); its \
+            Comments and layout of the file stay. lodge reads the metadata of an --issuer first, and adds nothing if they cannot be \
+            used. With --register the client is registered at the provider (RFC 7591); its \
             registration token is sealed in the store, and a client secret makes the file readable by you alone. With --directory-base \
             alone, the type has no provider: sign-in reads the service's token from standard input.
             """,
         examples: [
-            "lodge providers add github --client-id ID",
+            "lodge providers add entra --client-id ID",
+            "lodge providers add github --client-id ID --client-secret-file FILE",
+            "lodge providers add company --issuer https://id.example --client-id ID",
             "lodge providers add company --issuer https://id.example --register",
             "lodge providers add hr --directory scim --directory-base URL",
         ], arguments: [Input.name],
@@ -44,6 +49,7 @@ import StrictJSON
             Input.provider, Input.set, Input.issuer, Input.directory, Input.directoryBase, Input.clientID,
             Input.clientSecretFile, Input.clientSecretEnv,
             Input.scope, Input.redirectURI, Input.register, Input.registrationTokenFile, Input.registerWith,
+            Input.offline,
         ], formats: OutputFormat.ofSentences, json: ProviderRecord.shape
     ) { try await ProviderAddition(context: $0).run() }
 
@@ -58,13 +64,14 @@ import StrictJSON
         // Whatever is wrong with the rest is found before a client or a folder is made.
         var trial = keys
         if invocation[Input.register] { trial["clientId"] = "unknown" }
-        let type = try addition.edited(trial, old).type
+        let type = try type(addition, trial, old)
+        let server = try await server(of: type)
         if invocation[Input.register] {
             var metadata = ProviderPreset(named: type.preset ?? "")?.registration ?? JSONObject()
             for member in try furtherMembers().members { metadata[member.name] = member.value }
             try await addition.register(
                 type, keys, metadata, required: try invocation.scope(Input.scope) ?? [],
-                initialAccessToken: try initialAccessToken())
+                initialAccessToken: try initialAccessToken(), at: server)
         } else {
             try await addition.save(keys)
         }
@@ -75,6 +82,81 @@ import StrictJSON
             if let type { try show(ProviderRecord(type: type, isDefault: false)) }
         }
         return .done
+    }
+
+    // MARK: The values of the command line
+
+    /// Returns the new type. An error in it names the option, because the file does not have the type yet.
+    private func type(_ addition: TypeAddition, _ keys: JSONObject, _ old: [UInt8]?) throws -> AccountType {
+        do {
+            return try addition.edited(keys, old).type
+        } catch let error as SettingsError {
+            throw explained(error, preset: keys["provider"]?.string.flatMap { ProviderPreset(named: $0) }) ?? error
+        }
+    }
+
+    /// The options of the keys.
+    private static let options: [String: any DeclaredOption] = [
+        "issuer": Input.issuer, "clientId": Input.clientID, "clientSecret": Input.clientSecretFile,
+        "redirectUri": Input.redirectURI, "scopes": Input.scope, "directory": Input.directory,
+        "directoryBase": Input.directoryBase,
+    ]
+
+    /// Returns the error of the option, or `nil` if the error is not about the new type.
+    private func explained(_ error: SettingsError, preset: ProviderPreset?) -> CommandError? {
+        let path = "types.\(name)."
+        guard let key = error.key else { return nil }
+        guard key.hasPrefix(path) else {
+            guard key == "types", error.found == name.debugDescription else { return nil }
+            return usage("wrong name", "expected a name without spaces, found \(error.found)", nil)
+        }
+        let member = String(key.dropFirst(path.count))
+        let option = Self.options[member].map { "--\($0.spec.name)" } ?? "--set \(member)"
+        let expected = "expected \(error.expected), found \(error.found)"
+        if error.found == "nothing" {
+            guard let preset, preset.requiredKeys.contains(member) else {
+                return usage("\(option) is missing", "expected \(error.expected)", error.hint)
+            }
+            let meaning =
+                preset.placeholders.first { $0.name == member }?.meaning
+                ?? ["clientId": "a client identifier", "clientSecret": "a client secret", "issuer": "an issuer"][member]
+            return usage(
+                "\(option) is missing", "\(preset.title) requires \(meaning ?? member)",
+                CommandError.addCommand(preset, as: name))
+        }
+        if error.found == "an unknown key" {
+            return usage(
+                "unknown key \(member)", "\(error.expected) is required", error.hint ?? "lodge help settings")
+        }
+        if member == "issuer", let text = invocation[Input.issuer], !text.contains("://"), text.contains(".") {
+            return usage("wrong value of --issuer", expected, "write --issuer \("https://\(text)".shellWord)")
+        }
+        return usage("wrong value of \(option)", expected, error.hint)
+    }
+
+    /// Returns the provider of `--issuer`; `nil` with `--offline`, and without `--issuer`.
+    ///
+    /// - Throws: ``CommandError`` with the reason why the issuer cannot be used, and an issuer that works if the provider names one.
+    private func server(of type: AccountType) async throws -> AuthorizationServer? {
+        guard let issuer = invocation[Input.issuer], !invocation[Input.offline], case .issuer = type.provider else {
+            return nil
+        }
+        let dependencies = context.dependencies()
+        do {
+            return try await ProviderReport.server(of: type, dependencies: dependencies)
+        } catch let failure as AccountStoreError {
+            var error = CommandError(reporting: failure)
+            error.message = "cannot use the issuer \(issuer)"
+            if let other = try await ProviderReport.workingIssuer(for: type, dependencies: dependencies) {
+                error.hint = "this issuer works: --issuer \(other.shellWord)"
+            } else {
+                error.hint = ProvidersCommand.issuerHint(failure)
+                if error.status == .network, !invocation[Input.register] {
+                    error.hint = (error.hint ?? "") + "; to add the type without a request, use --offline"
+                }
+            }
+            throw error
+        }
     }
 
     // MARK: The type

@@ -88,6 +88,14 @@ import StrictJSON
         if let failure = report.failure {
             var error = CommandError(reporting: failure)
             if failure.hint == nil { error.hint = "check the address and the network, and try again" }
+            if let issuer = try await ProviderReport.workingIssuer(for: type, dependencies: context.dependencies()) {
+                error.hint =
+                    invocation[Input.issuer] == nil
+                    ? "set issuer to \(issuer) in \(try context.neededSettingsFile().path)"
+                    : "\(run: "providers check") --issuer \(issuer.shellWord)"
+            } else if invocation[Input.issuer] != nil {
+                error.hint = Self.issuerHint(failure)
+            }
             throw error
         }
         guard let first = report.problems.first else { return .done }
@@ -96,6 +104,22 @@ import StrictJSON
             .failed, "\(count) \(count == 1 ? "thing is" : "things are") wrong with \(type.name)",
             reason: first.detail.isEmpty ? first.subject : "\(first.subject): \(first.detail)",
             hint: "tell the provider's administrator, or name the endpoints in the settings")
+    }
+
+    /// Returns how to find the issuer of a provider, if no issuer is known that works.
+    static func issuerHint(_ failure: AccountStoreError) -> Hint {
+        switch failure.kind {
+        case .network where failure.hint?.actions.first is AccountRemedy:
+            // The certificate or the time limit, or a web page, which a network with a sign-in page sends too.
+            if case .checkProvider? = failure.hint?.actions.first as? AccountRemedy {
+                "if this network has a sign-in page, open a browser to get past it; otherwise, use the issuer that the provider "
+                    + "documents: <issuer>/.well-known/openid-configuration must exist"
+            } else {
+                failure.hint ?? "check the network"
+            }
+        case .network, .unavailable: "check the spelling of the issuer, and the network"
+        default: "use the issuer that the provider documents; <issuer>/.well-known/openid-configuration must exist"
+        }
     }
 
     private func typeToCheck() throws -> AccountType {

@@ -5,13 +5,29 @@ import OAuth2AccountStore
 import StrictJSON
 
 extension CommandContext {
-    /// The directory of the account. All delays of the command share one budget.
+    /// Returns the directory of the account. All delays of the command share one budget.
     func directory(_ settings: Settings? = nil) async throws -> any UserDirectory {
         let store = try await store(try settings ?? self.settings())
+        return try directory(of: try await account(store), in: store)
+    }
+
+    /// Returns the directory of an account.
+    ///
+    /// - Throws: The error of its type if that cannot be used; ``CommandError`` if it has no directory.
+    func directory(of account: Account, in store: AccountStore) throws -> any UserDirectory {
+        if let type = try store.settings.type(named: account.type), type.graphAPI == nil {
+            throw CommandError(
+                .settings, "the account type \(type.name) has no directory",
+                reason: "\(store.settings.source) names neither graphAPI nor directoryBase for it",
+                hint: type.isMicrosoft
+                    ? "add \"graphAPI\": \"https://graph.microsoft.com/\" to the type"
+                    : "to show the user, run: \(run: "me"); to search, add \"directory\": \"scim\" and \"directoryBase\""
+            )
+        }
         var retry = HTTPRetryPolicy.directory
         // A wait that would outlast the command ends it at once, with what the directory said.
         if let timeout = invocation[GlobalOptions.timeout] { retry.totalDelay = min(timeout, retry.totalDelay) }
-        return try await account(store).directory(in: store, retry: retry, budget: RetryBudget(retry.totalDelay))
+        return account.directory(in: store, retry: retry, budget: RetryBudget(retry.totalDelay))
     }
 
     /// The account's offline copy with `--offline`, else its directory. Pass the settings if they are loaded already.
@@ -83,8 +99,11 @@ extension CommandContext {
     }
 
     nonisolated static let meCommand = Command(
-        "me", "Show the signed-in user.", examples: ["lodge me"], formats: OutputFormat.ofUsers,
-        json: .object([:], note: "Members are the properties of Graph")
+        "me", "Show the signed-in user.",
+        discussion: "Without a directory, lodge prints the provider's userinfo, or the claims of the ID token.",
+        examples: ["lodge me"], formats: OutputFormat.ofUsers,
+        json: .object(
+            [:], note: "Members are the properties of Graph; without a directory, the claims of OpenID Connect")
     ) { try await UserCommand(context: $0).me() }
 
     nonisolated static let showCommand = Command(
@@ -104,8 +123,13 @@ extension CommandContext {
     let context: CommandContext
 
     func me() async throws -> ExitStatus {
+        let (store, account) = try await context.storeAndAccount()
+        if let type = try store.settings.type(named: account.type), type.graphAPI == nil {
+            try show(try await claims(of: account, type, store))
+            return .done
+        }
         do {
-            let user = try await context.directory().me()
+            let user = try await context.directory(of: account, in: store).me()
             try show(UserRecord(user: user, fields: UserQuery.defaultProperties))
             return .done
         } catch let error as DirectoryError where error.kind == .notSupported {
@@ -114,6 +138,31 @@ extension CommandContext {
                 reason: error.displayMessage ?? error.status.map { "it responds to /Me with HTTP status \($0)" },
                 hint: "to show a user, run: \(run: "show") USER", code: error.code, requestID: error.requestID)
         }
+    }
+
+    /// Returns the claims of userinfo, or of the last ID token if the provider has no userinfo or does not return it.
+    private func claims(of account: Account, _ type: AccountType, _ store: AccountStore) async throws -> ClaimsRecord {
+        guard type.provider != .staticToken, !account.isClient else {
+            throw CommandError(
+                .failed, "the account \(account.label) has no user",
+                reason: account.isClient
+                    ? "the client signed in for itself" : "the type \(type.name) has no provider that names the user",
+                hint: "\(run: "accounts show") \(account.id.rawValue)")
+        }
+        do {
+            if let claims = try await store.userInfo(for: account.id) { return ClaimsRecord(claims) }
+        } catch let error as AccountStoreError where error.kind == .refused || error.kind == .denied {
+            guard account.claims != nil else { throw error }
+            console.note(
+                "The provider does not return userinfo: \(error.reason). These are the claims of the ID token.")
+        }
+        guard let claims = account.claims else {
+            throw CommandError(
+                .failed, "the provider does not name the user",
+                reason: "it has no userinfo endpoint, and sent no ID token at the sign-in",
+                hint: "\(run: "accounts show") \(account.id.rawValue)")
+        }
+        return ClaimsRecord(claims)
     }
 
     func show() async throws -> ExitStatus {

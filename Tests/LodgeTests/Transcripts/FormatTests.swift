@@ -21,7 +21,8 @@ import Testing
         ["accounts", "rename", "ada@contoso.example", "work"], ["status"], ["token"], ["me"],
         ["show", "work@contoso.example"], ["search", "ada"], ["lookup"], ["providers"], ["providers", "show", "local"],
         ["providers", "check", "local"],
-        ["providers", "add", "x", "--issuer", "https://id.example", "--client-id", "x"], ["providers", "remove", "x"],
+        ["providers", "add", "x", "--issuer", "https://id.example", "--client-id", "x", "--offline"],
+        ["providers", "remove", "x"],
         ["config"], ["config", "get", "store"], ["config", "path"], ["config", "set", "key-custody", "key-file"],
         ["doctor", "--offline"], ["accounts", "remove", "work"], ["sign-in"], ["sign-out"],
     ]

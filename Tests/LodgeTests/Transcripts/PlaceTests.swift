@@ -198,12 +198,12 @@ import Testing
                 "redirectUri": "http://127.0.0.1/callback"}}}
                 """)
         #expect(await terminal.run("sign-in", "local").status == 0)
-        let other = await terminal.run("me")
+        let other = await terminal.run("search", "ada")
         #expect(other.status == 8 && !other.errors.contains("graph.microsoft.com"), "\(other.errors)")
         #expect(other.errors.contains(#""directory": "scim""#) && other.errors.contains(#""directoryBase""#))
         let answer = #"{"access_token": "AT", "token_type": "Bearer"}"#
         #expect(await terminal.run("accounts", "import", "--type", "entra", input: answer).status == 0)
-        let entra = await terminal.run("me", "--type", "entra")
+        let entra = await terminal.run("search", "ada", "--type", "entra")
         #expect(entra.status == 8 && entra.errors.contains("https://graph.microsoft.com/"), "\(entra.errors)")
     }
 }

@@ -88,11 +88,21 @@ import Testing
             ["add", "mine", "--issuer", "https://id.example", "--client-id", "c", "--register-with", "{}"], 2,
             "--register"
         ),
-        (["add", "mine", "--issuer", "http://id.example", "--client-id", "c"], 8, "types.mine.issuer"),
-        (["add", "mine", "--provider", "keycloak", "--client-id", "c"], 8, "types.mine.host"),
-        (["add", "mine", "--provider", "gitlab", "--set", "hots=x", "--client-id", "c"], 8, "types.mine.hots"),
-        (["add", "github", "--client-id", "c"], 8, "types.github.clientSecret"),
-        (["add", "a b", "--issuer", "https://id.example", "--client-id", "c"], 8, "names without spaces"),
+        (["add", "mine", "--issuer", "http://id.example", "--client-id", "c"], 2, "wrong value of --issuer"),
+        (
+            ["add", "mine", "--issuer", "id.example", "--client-id", "c"], 2,
+            "hint: write --issuer 'https://id.example'"
+        ),
+        (
+            ["add", "mine", "--provider", "keycloak", "--client-id", "c"], 2,
+            "--set host is missing: Keycloak requires the host"
+        ),
+        (["add", "mine", "--provider", "gitlab", "--set", "hots=x", "--client-id", "c"], 2, "unknown key hots"),
+        (
+            ["add", "github", "--client-id", "c"], 2,
+            "hint: lodge providers add github --client-id ID --client-secret-file FILE"
+        ),
+        (["add", "a b", "--issuer", "https://id.example", "--client-id", "c"], 2, "a name without spaces"),
         (["remove", "company"], 3, "settings.json does not have it"),
         (["remove", "github"], 3, "is a preset and stays"),
     ])

@@ -153,7 +153,7 @@ import Testing
         #expect(none.status == 2 && none.errors.contains("the provider is missing"))
         let both = await terminal.run(
             "providers", "add", "both", "--issuer", "https://id.example", "--client-id", "c", "--directory", "scim",
-            "--directory-base", "https://hr.example/scim/v2")
+            "--directory-base", "https://hr.example/scim/v2", "--offline")
         #expect(both.status == 0, "\(both.errors)")
         let text = try String(contentsOf: terminal.settings, encoding: .utf8)
         #expect(text.contains(#""directoryBase": "https://hr.example/scim/v2""#) && text.contains(#""clientId": "c""#))
