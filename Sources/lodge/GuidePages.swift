@@ -26,8 +26,8 @@ extension HelpText {
                     "  --scope https://outlook.office.com/SMTP.Send", "lodge sign-in work --name work",
                 ])
             + paragraph(
-                "ID is the application of the README; add the delegated permissions IMAP.AccessAsUser.All and SMTP.Send. The user name "
-                    + "is the sign-in name.")
+                "ID is the application ID of your registration in Microsoft Entra. Add the delegated permissions IMAP.AccessAsUser.All "
+                    + "and SMTP.Send to it. The user name is the sign-in name.")
             + block(
                 "Gmail",
                 [
@@ -91,6 +91,9 @@ extension HelpText {
             + block(
                 "Take an account from mutt_oauth2.py or oama",
                 ["gpg --decrypt FILE | lodge accounts import --type work"])
+            + block(
+                "See the account types for a configuration of pizauth or oama",
+                ["lodge accounts import ~/.config/pizauth.conf"])
             + paragraph(
                 "If the server refuses the token, lodge status shows its scopes, and lodge token --refresh gets another one."
             )

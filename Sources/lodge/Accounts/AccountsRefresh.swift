@@ -135,6 +135,12 @@ import StrictJSON
 
     // MARK: The report
 
+    /// Returns the reason of an error for the middle of a sentence.
+    private static func reason(of error: CommandError) -> String {
+        let reason = error.reason ?? error.message
+        return reason.hasSuffix(".") ? String(reason.dropLast()) : reason
+    }
+
     private func report(_ account: Account, _ outcome: Outcome, now: Date) {
         let name = "\(account.label) (\(account.type))"
         switch outcome {
@@ -144,8 +150,7 @@ import StrictJSON
         case .unchanged(let reason): console.advise("Unchanged: \(name): \(reason).")
         case .failed(let error):
             // One line for each failure: cron sends the output by mail.
-            var line =
-                "cannot refresh \(name): \([error.message, error.reason].compactMap(\.self).joined(separator: ": "))"
+            var line = "cannot refresh \(name): \(Self.reason(of: error))"
             if let hint = error.hint?.description { line += "; \(hint)" }
             console.instruct("\(Program.name): \(line)")
         }
@@ -169,7 +174,7 @@ import StrictJSON
             object.append("result", "failed")
             object.append("expires", account.accessTokenExpiry.map { .string($0.rfc3339) } ?? .null)
             object.append("status", .number(JSONNumber(Int64(error.status.rawValue))))
-            object.append("reason", .string([error.message, error.reason].compactMap(\.self).joined(separator: ": ")))
+            object.append("reason", .string(Self.reason(of: error)))
             if let hint = error.hint?.description { object.append("hint", .string(hint)) }
         }
         return .object(object)
