@@ -121,10 +121,9 @@ struct FencingTests {
         // Both read the older record, although they had the newer one in memory, and can change it.
         #expect(try await one.account(fleet.id)?.userData(as: String.self) == "before")
         try await two.setUserData("again", for: fleet.id)
-        // The log is at a lower number.
-        guard case .manyChanges? = await events.next() else {
-            Issue.record("another event came")
-            return
+        // The log is at a lower number. The notification of an earlier change can come before it.
+        while let event = await events.next() {
+            if case .manyChanges = event { break }
         }
         #expect(try await one.account(fleet.id)?.userData(as: String.self) == "again")
         #expect(fleet.provider.counts.refreshes == 1)
