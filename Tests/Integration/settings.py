@@ -13,10 +13,16 @@ def without(key):
 def run(checks, world):
     def wrong(sentence, content, *words):
         path = world.write("settings.json", content)
-        checks.ends(sentence, world.run("accounts", "--settings", path), 8, "settings.json", *words)
+        checks.ends(sentence, world.run("sign-in", "--settings", path), 8, "settings.json", *words)
 
     def wrong_type(sentence, members, *words):
         wrong(sentence, {"types": {"one": members}}, *words)
+        # Another type still works, and the list shows the error.
+        path = world.write("settings.json", {"types": {"one": members, "two": GOOD}})
+        checks.ends(f"{sentence}: other commands work", world.run("accounts", "--settings", path), 3)
+        listed = world.run("providers", "--settings", path)
+        checks.check(f"{sentence}: providers shows it", listed.status == 0 and all(word in listed.out for word in words)
+                     and "two\thttps://id.example" in listed.out, listed)
 
     wrong_type("a missing clientId", without("clientId"), "types.one.clientId")
     wrong_type("a missing redirectUri", without("redirectUri"), "types.one.redirectUri")
@@ -37,7 +43,7 @@ def run(checks, world):
     wrong("a property list that is cut", '<?xml version="1.0"?><plist><dict><key>scopes</key>', "settings.json")
 
     path = world.write("settings.json", {"types": {"one": {**GOOD, "clientSecret": ["s3cr3t"], "tokenType": "s3cr3t"}}})
-    told = world.run("accounts", "--settings", path)
+    told = world.run("sign-in", "--settings", path)
     checks.check("a wrong secret is not shown", told.status == 8 and "clientSecret" in told.err
                  and "s3cr3t" not in told.err, told)
 

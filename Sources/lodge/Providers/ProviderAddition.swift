@@ -231,6 +231,10 @@ import StrictJSON
         {
             throw usage("--register goes with no client", "the provider gives the client its identifier", nil)
         }
+        if registers, invocation[Input.offline] {
+            throw usage(
+                "--register cannot be combined with --offline", "the provider must register the client", nil)
+        }
         if !registers, !hasClient, preset == nil || preset?.needs.contains("clientId") == true {
             throw usage(
                 "the client is missing", "--client-id was not given",

@@ -103,6 +103,7 @@ import Testing
             "hint: lodge providers add github --client-id ID --client-secret-file FILE"
         ),
         (["add", "a b", "--issuer", "https://id.example", "--client-id", "c"], 2, "a name without spaces"),
+        (["add", "mine", "--issuer", "https://id.example", "--register", "--offline"], 2, "--offline"),
         (["remove", "company"], 3, "settings.json does not have it"),
         (["remove", "github"], 3, "is a preset and stays"),
     ])
