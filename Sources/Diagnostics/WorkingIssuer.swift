@@ -8,8 +8,8 @@ extension ProviderReport {
     /// The maximum number of parent paths of an issuer to try.
     private static let maximumParents = 4
 
-    /// Returns an issuer that works in place of the issuer of a type: the one that the metadata document names, or the issuer above a URL
-    /// that is not an issuer, such as that of a sign-in page. It is a proposal for the user, never used without a decision.
+    /// Returns an issuer that works in place of the issuer of a type: the issuer in the metadata document, or the issuer above a URL
+    /// that is not an issuer, such as the URL of a sign-in page. It is a proposal for the user, never used without a decision.
     ///
     /// - Returns: `nil` if the type has no issuer, or no other issuer is found.
     /// - Throws: `CancellationError`
@@ -22,7 +22,7 @@ extension ProviderReport {
                 if let named = try await issuerNamed(by: url, transport) { candidates.append(named) }
             }
         } catch is HTTPTransportError {
-            // A server that cannot be reached is not asked again.
+            // A second request to an unreachable server would only take time.
             return nil
         }
         candidates += parents(of: issuer)
@@ -46,7 +46,7 @@ extension ProviderReport {
         return nil
     }
 
-    /// Returns the URLs of the possible metadata documents of an issuer, and the URL itself if it is that of a document.
+    /// Returns the URLs of the possible metadata documents of an issuer, and the URL itself if it is the URL of a document.
     private static func metadataURLs(_ issuer: String) -> [URL] {
         if issuer.contains("/.well-known/") { return [URL(string: issuer)].compactMap { $0 } }
         return [Discovery.Placement.openID, .oauth].compactMap {

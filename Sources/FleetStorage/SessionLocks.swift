@@ -224,7 +224,7 @@ private final class SessionLock: StorageLock {
 
     func end() async {
         once.run {}
-        // An earlier call may not have reached the server yet. This one waits for it, and has no effect of its own.
+        // An earlier call may not have reached the server yet. This call waits for it.
         await locks.unlock(key, holder)
     }
 

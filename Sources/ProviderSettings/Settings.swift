@@ -81,7 +81,7 @@ public struct Settings: Sendable, Equatable {
     /// ``checkTypes()`` to accept only a file without errors.
     ///
     /// - Throws: ``SettingsError`` with the file, the key, the expected value and the value that was found, if the error is not in one
-    ///   type: in the file's owner, permissions or syntax, or in a key beside the types.
+    ///   type: in the file's owner, permissions or syntax, or in a key outside the types.
     public init(contentsOf url: URL) throws(SettingsError) {
         try self.init(
             bytes: SettingsFile.read(url.path(percentEncoded: false)), source: url.path(percentEncoded: false))

@@ -58,7 +58,7 @@ extension AccountStore {
     ///
     /// - Throws: ``AccountStoreError``. If the record of the active account is damaged, no other account replaces it.
     public func activeAccount() async throws -> Account? {
-        // A type that cannot be used keeps its account active: no account of another type takes its place.
+        // A type that cannot be used keeps its account active: no account of another type replaces it.
         let types = settings.typeNames
         return try await AccountStoreError.wrappingErrors("cannot read the accounts") {
             try await activeAccounts.active(ofTypes: types)
@@ -115,7 +115,7 @@ extension AccountStore {
         }
     }
 
-    /// Throws if an account of this type cannot get a name from ``rename(_:to:)``, before a sign-in whose user is not known yet.
+    /// Throws if an account of this type cannot get a name from ``rename(_:to:)``, before a sign-in whose user is still unknown.
     ///
     /// - Throws: ``AccountStoreError``
     package func checkName(_ name: String, forSignInTo type: String) async throws {

@@ -99,8 +99,8 @@ extension AccountStore {
         }
     }
 
-    /// Returns the claims of the provider's userinfo response. It is not saved: `Account/claims` are those of the last sign-in or
-    /// refresh. If the provider rejects the token, the store refreshes it once.
+    /// Returns the claims of the provider's userinfo response. It is not saved: `Account/claims` are the claims of the last
+    /// sign-in or refresh. If the provider rejects the token, the store refreshes it once.
     ///
     /// See OpenID Connect Core 1.0 section 5.3.
     ///

@@ -154,7 +154,7 @@ final class TokenHistory: Sendable {
         }
         var ended = EndedRefreshes()
         for exchange in exchanges where (try? await exchange.value) != nil { ended.saved += 1 }
-        // The refreshes end them too, but the process may be gone by then.
+        // The refreshes end them too, but the process can end before.
         for lock in state.withLock({ Array($0.confirmedLocks.values) }) { await lock.end() }
         (ended.rescueFiles, ended.isStorageShared) = state.withLock { ($0.rescueFiles.sorted(), $0.isStorageShared) }
         return ended

@@ -5,8 +5,8 @@ import StrictJSON
 
 /// Accounts in a file of another program, or of ``AccountStore/export(_:)``, read whole before anything is taken.
 ///
-/// These forms are known, by what stands in them:
-/// - a token answer, as a token endpoint gives it: `{"access_token": …, "refresh_token": …}`;
+/// It recognizes these forms by their members:
+/// - a token response, as a token endpoint returns it: `{"access_token": …, "refresh_token": …}`;
 /// - the token cache of MSAL: `{"AccessToken": {…}, "RefreshToken": {…}, "IdToken": {…}, "Account": {…}, "AppMetadata": {…}}`;
 /// - an archive of NXOAuth2Client's accounts as JSON: `{"accounts": [{"identifier": …, "accountType": …, "userData": …,
 ///   "accessToken": {"accessToken": …, "refreshToken": …, "expiresAt": …, "scope": […], "responseBody": …}}]}`, or that list

@@ -145,7 +145,7 @@ import OAuth2AccountStore
         } catch {
             guard !Task.isCancelled else { return }
             var failure = BrowseFailure(reporting: error)
-            // Without accounts this part says nothing.
+            // Without accounts this part has no meaning.
             if known.isEmpty {
                 failure.hint = failure.hint?.replacing("; no account was changed", with: "")
             }

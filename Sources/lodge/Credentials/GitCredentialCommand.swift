@@ -62,7 +62,7 @@ import Platform
         /// The attributes with several values, by their names without `[]`.
         var lists: [String: [String]] = [:]
 
-        /// Creates a request from the lines before the first empty line. A request with another control character than tab has no
+        /// Creates a request from the lines before the first empty line. A request with a control character, except tab, has no
         /// attributes: programs disagree about where such a line ends.
         init(_ bytes: [UInt8]) {
             guard bytes.allSatisfy({ $0 == 0x0A || $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F }) else { return }
@@ -140,7 +140,7 @@ import Platform
         }
     }
 
-    /// GitHub and GitLab take any name with a token; this is the one that GitLab documents.
+    /// GitHub and GitLab take any name with a token; GitLab documents this name.
     private static let userName = "oauth2"
 
     private func account(for request: Request) async throws -> HostAccount? {

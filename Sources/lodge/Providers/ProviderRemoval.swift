@@ -88,8 +88,8 @@ import StrictJSON
 }
 
 extension Settings {
-    /// Returns the name of another type with the provider and the client of a type. Of a type that cannot be used, the provider is not
-    /// known: the client decides.
+    /// Returns the name of another type with the provider and the client of a type. If a type cannot be used, its provider is
+    /// unknown: the client decides.
     fileprivate func otherType(than name: String, withClient clientID: String) -> String? {
         let own = self[name]
         let usable = types.first {

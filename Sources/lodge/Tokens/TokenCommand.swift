@@ -111,7 +111,7 @@ import OAuth2Protocol
             throw CommandError(
                 .usage, "--\(option.spec.name) cannot be combined with --output json",
                 reason: "it prints one line of text",
-                hint: "leave out one of them")
+                hint: "omit one of them")
         }
         let pairs: [(any DeclaredOption, [any DeclaredOption])] = [
             (Input.exchange, [Input.introspect, TokenOptions.refresh, Input.minimumValidity, Input.policy]),
@@ -238,7 +238,7 @@ extension CommandContext {
     ///
     /// - Parameters:
     ///   - policy: The policy that issues the token, by its name in the settings; `nil`: the account's.
-    ///   - minimumValidity: The minimum validity, without `--refresh`. The default is that of the store.
+    ///   - minimumValidity: The minimum validity, without `--refresh`. The default is the store's minimum.
     func freshToken(
         _ store: AccountStore, of account: Account, scope: Option<[String]> = TokenOptions.scope, policy: String? = nil,
         minimumValidity: Duration? = nil

@@ -40,7 +40,7 @@ import Testing
         try "s".write(to: secret, atomically: true, encoding: .utf8)
         #expect(ProviderAddition.command.spec.examples.count >= 4)
         for example in ProviderAddition.command.spec.examples {
-            let words = example.split(separator: " ").dropFirst().map { word -> String in
+            let words = example.line.split(separator: " ").dropFirst().map { word -> String in
                 switch word {
                 case "https://id.example": issuer
                 case "URL": "\(issuer)/scim/v2"
@@ -50,17 +50,17 @@ import Testing
                 }
             }
             let added = await terminal.run(words: words)
-            #expect(added.status == 0, "\(example): \(added.errors)")
+            #expect(added.status == 0, "\(example.line): \(added.errors)")
             let name = try #require(added.errors.firstMatch(of: /To sign in: lodge sign-in (\S+)/)).output.1
             if name == "company" {
                 #expect(await terminal.run("sign-in", "company").status == 0)
                 let me = await terminal.run("me", "--type", "company")
-                #expect(me.status == 0 && me.output.contains("Ada Lovelace"), "\(example): \(me.errors)")
+                #expect(me.status == 0 && me.output.contains("Ada Lovelace"), "\(example.line): \(me.errors)")
                 #expect(await terminal.run("sign-out", "--type", "company").status == 0)
             }
             if name == "hr" {
                 let token = await terminal.run("sign-in", "hr", "--with-token", input: "token\n")
-                #expect(token.status == 0, "\(example): \(token.errors)")
+                #expect(token.status == 0, "\(example.line): \(token.errors)")
                 #expect(await terminal.run("accounts", "remove", "hr").status == 0)
             }
             #expect(await terminal.run("providers", "remove", String(name)).status == 0)
@@ -129,7 +129,8 @@ import Testing
         let terminal = try await newcomer()
         let rows: [(issuer: String, status: Int32, reason: String)] = [
             ("\(base)/nothing", 1, "HTTP status 404"), ("\(base)/page", 7, "A web page"),
-            ("\(base)/evil", 1, "belongs to the issuer"), ("http://127.0.0.1:1", 7, "Nothing accepted the connection"),
+            ("\(base)/evil", 1, "belongs to the issuer"),
+            ("http://127.0.0.1:1", 7, "No server accepted the connection"),
         ]
         for row in rows {
             let added = await terminal.run("providers", "add", "company", "--issuer", row.issuer, "--client-id", "c")
