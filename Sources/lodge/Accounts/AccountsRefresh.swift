@@ -42,7 +42,9 @@ import StrictJSON
 
     func run() async throws -> ExitStatus {
         let (store, accounts) = try await accounts()
-        guard !accounts.isEmpty else {
+        // A damaged record is an account that is not refreshed. It must not stop the others.
+        let damage = invocation[Input.all] ? try await damage(of: store) : nil
+        guard !accounts.isEmpty || damage != nil else {
             console.note(context.text("No accounts yet. To sign in: \(run: "sign-in")"))
             return .notFound
         }
@@ -57,6 +59,10 @@ import StrictJSON
             }
         }
         if format == .json { try console.write(.array(records)) }
+        if let damage {
+            failures.append(damage.status)
+            console.instruct("\(Program.name): \(Self.line(damage.message, damage))")
+        }
         // A sign-in is what no later run can do.
         return failures.contains(.signInNeeded) ? .signInNeeded : failures.first ?? .done
     }
@@ -76,10 +82,16 @@ import StrictJSON
         if let type = invocation[GlobalOptions.type], store.settings[type] == nil {
             throw CommandError(unknownType: type, in: store.settings)
         }
-        let accounts = try await store.accounts(ofType: invocation[GlobalOptions.type])
-        // A damaged record is an account that is not refreshed.
-        try await context.reportDamage(store)
-        return (store, accounts)
+        return (store, try await store.accounts(ofType: invocation[GlobalOptions.type]))
+    }
+
+    private func damage(of store: AccountStore) async throws -> CommandError? {
+        do {
+            try await context.reportDamage(store)
+            return nil
+        } catch let error as CommandError {
+            return error
+        }
     }
 
     /// Refreshes accounts, some at the same time, and passes the outcomes in order, each as soon as those before it are known.
@@ -141,6 +153,11 @@ import StrictJSON
         return reason.hasSuffix(".") ? String(reason.dropLast()) : reason
     }
 
+    /// Returns one line for an error: cron sends the output by mail.
+    private static func line(_ what: String, _ error: CommandError) -> String {
+        "\(what): \(reason(of: error))" + (error.hint.map { "; \($0)" } ?? "")
+    }
+
     private func report(_ account: Account, _ outcome: Outcome, now: Date) {
         let name = "\(account.label) (\(account.type))"
         switch outcome {
@@ -149,10 +166,7 @@ import StrictJSON
                 "Refreshed \(name): it \(expiry.map { TimeText.expiry($0, now: now) } ?? "does not expire").")
         case .unchanged(let reason): console.advise("Unchanged: \(name): \(reason).")
         case .failed(let error):
-            // One line for each failure: cron sends the output by mail.
-            var line = "cannot refresh \(name): \(Self.reason(of: error))"
-            if let hint = error.hint?.description { line += "; \(hint)" }
-            console.instruct("\(Program.name): \(line)")
+            console.instruct("\(Program.name): \(Self.line("cannot refresh \(name)", error))")
         }
     }
 

@@ -45,7 +45,7 @@ import OAuth2AccountStore
             "lodge request GET /me", "lodge request POST /users --json @person.json",
             "lodge request PUT https://api.example/photo --data @ada.jpg",
             "lodge request POST https://api.example/files --part file=@ada.pdf",
-            "lodge request GET '/groups?$top=999' --paginate --retry 3",
+            "lodge request GET '/users?$top=100' --paginate --retry 3",
         ], arguments: [Input.method, Input.url],
         options: [
             Input.header, Input.data, Input.json, Input.form, Input.part, Input.output, Input.include, Input.paginate,

@@ -70,6 +70,12 @@ import OAuth2Protocol
         }
         let token = try await context.freshToken(
             store, of: account, scope: Input.scope, policy: invocation[Input.policy], minimumValidity: validity)
+        if let validity, let expiry = token.expiry {
+            let now = store.dependencies.now()
+            if expiry.timeIntervalSince(now) < validity / .seconds(1) {
+                console.note("The token \(TimeText.expiry(expiry, now: now)), before the time of --min-validity.")
+            }
+        }
         if invocation[Input.introspect] {
             let found = try await store.introspect(token, of: account.id)
             let members: JSONObject = found.isActive ? found.members : ["active": false]

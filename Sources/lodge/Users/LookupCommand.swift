@@ -6,7 +6,8 @@ import StrictJSON
 
 @MainActor struct LookupCommand: CommandHandler {
     enum Input {
-        static let file = Argument.optional("FILE", "file with the names", completion: .file)
+        static let file = Argument.optional(
+            "FILE", "file with mail addresses, user principal names or IDs", completion: .file)
         static let fields = Option.text("fields", "A,B", "fields to show, by Graph's names", completion: .field)
     }
 
@@ -17,7 +18,7 @@ import StrictJSON
             it skips blank lines and lines that start with #. Each line has one row, in the order of the input: the line in the column input, \
             then the fields, which are empty if there is no such user. The exit status is 3 only if no user was found.
             """,
-        examples: ["lodge lookup names.txt --output csv", "cut -d, -f2 list.csv | lodge lookup --output jsonl"],
+        examples: ["lodge lookup addresses.txt --output csv", "cut -d, -f2 list.csv | lodge lookup --output jsonl"],
         arguments: [Input.file], options: [Input.fields], formats: OutputFormat.ofUsers,
         json: .array(
             of: ["input": "the line"],

@@ -88,6 +88,10 @@ import Testing
         #expect(await terminal.run("accounts", "show", "ada@contoso.example").status == 0)
         #expect(await terminal.run("doctor", "--offline").output.contains("lodge accounts remove \(current)"))
 
+        let refreshed = await terminal.run("accounts", "refresh", "--all")
+        #expect(refreshed.status == 9 && refreshed.errors.contains("the record of an account cannot be read"))
+        #expect(terminal.provider.tokenRequestCount(grantType: "refresh_token") == 1)
+
         let removed = await terminal.run("accounts", "remove", current)
         #expect(removed.status == 0, "\(removed.errors)")
         #expect(await terminal.run("status").status == 0)
