@@ -37,7 +37,7 @@ def run(checks, world):
     finds("settings that end too early", "settings", 8, "ends inside an object", "correct the file", "--settings",
           world.write("cut.json", '{"types": {"one": {'))
     finds("no settings file", "settings", 8, "none.json", "", "--settings", world.path("none.json"))
-    finds("an issuer that nobody is at", "network", 7, "Nothing accepted", "check the network", "--settings",
+    finds("an issuer that nobody is at", "network", 7, "No server accepted", "check the network", "--settings",
           world.write("gone.json", {"types": {"gone": {**TYPE, "issuer": f"http://127.0.0.1:{free_port()}"}}}))
 
     with socket.socket() as taken:

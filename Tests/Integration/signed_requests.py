@@ -147,7 +147,7 @@ def contents(checks, world, ask, address):
                  and 'filename="a;b.txt"' in body and body.endswith(f"--{kind.split('=')[-1]}--\r\n"), told)
     left = [name for name in os.listdir(world.environment["TMPDIR"]) if "input" in name]
     checks.check("nothing of standard input is left behind", not left, left)
-    for words, wish in ((("--data", "a", "--json", "{}"), "exclude"), (("--json", "{"), "not JSON"),
+    for words, wish in ((("--data", "a", "--json", "{}"), "cannot be combined"), (("--json", "{"), "not JSON"),
                         (("--data", "@/nonexistent"), "/nonexistent"), (("--part", "x"), "NAME=VALUE"),
                         (("--header", "x"), "NAME: VALUE"), (("--header", "A: b\nC: d"), "line break"),
                         (("--output", "json"), "./json")):
