@@ -105,8 +105,8 @@ public struct AccountFile: Sendable {
         guard bytes.count <= maximumConfiguration, let text = String(validating: bytes, as: UTF8.self) else {
             return nil
         }
-        if let clients = AccountFileReader.pizauthConfiguration(text) { return (.pizauthConfiguration, clients) }
-        let services = AccountFileReader.oamaConfiguration(text)
+        if let clients = ConfiguredClient.pizauthAccounts(in: text) { return (.pizauthConfiguration, clients) }
+        let services = ConfiguredClient.oamaServices(in: text)
         return services.isEmpty ? nil : (.oamaConfiguration, services)
     }
 

@@ -239,4 +239,37 @@ import Platform
             try await plain.store(), claims: ["preferred_username": .null])
         #expect(account.userName == "ada@contoso.example")
     }
+
+    @Test func `userInfo refreshes once if the provider rejects the access token`() async throws {
+        let provider = try GrantProvider(["userinfo_endpoint": "https://id.example/userinfo"])
+        let store = try await provider.store()
+        let account = try await provider.signIn(store)
+        provider.answer("/userinfo") { received in
+            guard received.request.fields["Authorization"] == "Bearer at-2" else { return HTTPResponse(status: 401) }
+            return .grant(["sub": "ada", "department": "Research"])
+        }
+        provider.answer("/token", inTurn: .grant(["access_token": "at-2", "token_type": "Bearer", "expires_in": 3600]))
+        let claims = try await store.userInfo(for: account.id)
+        #expect(claims?.text("department") == "Research")
+        #expect(provider.requests(to: "/userinfo").count == 2)
+        #expect(provider.requests(to: "/token").count { $0.form["grant_type"] == "refresh_token" } == 1)
+
+        // A second rejection is an error, not another refresh.
+        provider.answer("/userinfo", inTurn: HTTPResponse(status: 401))
+        #expect(try await grantFailure { try await store.userInfo(for: account.id) } != nil)
+        #expect(provider.requests(to: "/token").count { $0.form["grant_type"] == "refresh_token" } == 2)
+    }
+
+    @Test func `userInfo sends no token to another provider that now has the name of the type`() async throws {
+        let storage = MemoryStorage()
+        let custody = try MemoryKey()
+        let provider = try GrantProvider(["userinfo_endpoint": "https://id.example/userinfo"])
+        let account = try await provider.signIn(try await provider.store(storage: storage, custody: custody))
+        let other = try GrantProvider([
+            "userinfo_endpoint": "https://id.example/userinfo", "token_endpoint": "https://evil.example/token",
+        ])
+        let changed = try await other.store(storage: storage, custody: custody)
+        #expect(try await grantFailure { try await changed.userInfo(for: account.id) }?.kind == .settings)
+        #expect(other.requests(to: "/userinfo").isEmpty && other.requests(to: "/token").isEmpty)
+    }
 }
