@@ -5,7 +5,7 @@ import Testing
 
 @testable import DirectorySearch
 
-/// The targets that a batch asks for, by identifier.
+/// Returns the identifier and URL of each item in a batch request.
 func batchTargets(_ request: HTTPRequest) throws -> [(id: String, target: String)] {
     let items = try JSONValue(parsing: request.body ?? Data()).object?["requests"]?.array ?? []
     return items.compactMap { item in
@@ -14,7 +14,7 @@ func batchTargets(_ request: HTTPRequest) throws -> [(id: String, target: String
     }
 }
 
-/// A batch's answer: an identifier, a status and a body each.
+/// Creates a batch response from the identifier, status and body of each item.
 private func batch(_ items: [(String, Int, String)], _ headers: String = "{}") -> HTTPResponse {
     .json(
         #"{"responses":["#
@@ -25,7 +25,7 @@ private func batch(_ items: [(String, Int, String)], _ headers: String = "{}") -
 private let refused = #"{"error":{"code":"Authorization_RequestDenied","message":"no"}}"#
 private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"no"}}"#
 
-@Test func `a person and what is around them come in one request`() async throws {
+@Test func `detail(of:) loads a user, manager, reports, groups and photo in one batch`() async throws {
     let transport = ScriptedTransport([
         batch([
             ("4", 200, #"{"width":648,"height":648,"id":"648x648"}"#),
@@ -47,7 +47,7 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
     #expect(transport.requests[0].method == .post && transport.requests[0].fields["client-request-id"] != nil)
 }
 
-@Test func `none, not permitted and failed are told apart`() async throws {
+@Test func `detail(of:) distinguishes missing, forbidden and failed parts`() async throws {
     let transport = ScriptedTransport([
         batch([
             ("0", 200, #"{"id":"1"}"#), ("1", 404, unknown), ("2", 200, #"{"value":[]}"#), ("3", 403, refused),
@@ -72,7 +72,7 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
     #expect(photo.photo == .none && photo.manager == .notRequested)
 }
 
-@Test func `a mail address leads to the person by their identifier`() async throws {
+@Test func `detail(of:) resolves a mail address to an identifier after 404`() async throws {
     let transport = ScriptedTransport([
         batch([("0", 404, unknown), ("1", 404, unknown)]), .failure(404), .page(["7"]),
         batch([("0", 200, #"{"id":"7"}"#), ("1", 200, #"{"id":"m"}"#)]),
@@ -83,7 +83,7 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
     #expect(try batchTargets(transport.requests[3]).first?.target == "/users/7?$select=id")
 }
 
-@Test func `a photo is there or not`() async throws {
+@Test func `photo(of:) returns nil for 404 and throws for 403`() async throws {
     let picture = HTTPResponse(status: 200, fields: ["Content-Type": "image/jpeg"], body: Data([0xFF, 0xD8]))
     let transport = ScriptedTransport([
         picture, .json(#"{"error":{"code":"ErrorNonExistentMailbox"}}"#, status: 404), .failure(403),
@@ -95,14 +95,14 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
     #expect(transport.addresses[0] == "\(graph)/users/1/photo/$value")
 }
 
-@Test func `only the items turned away are asked again`() async throws {
+@Test func `a batch retries only its throttled items`() async throws {
     let waits = Log<Duration>()
     let transport = ScriptedTransport([
         batch([("0", 200, #"{"id":"1"}"#), ("1", 429, "{}")], #"{"Retry-After":"7"}"#),
         batch([("1", 200, #"{"id":"m"}"#)]),
     ])
     var client = try client(transport, waits: waits)
-    // Time stands still here, so a limit that follows the rejections would add waits.
+    // The test clock does not advance, so an adaptive rate limiter would add waits.
     client.rateLimiter = RateLimiter(unitsPerTenSeconds: 1000)
     let detail = try await GraphDirectory(client: client).detail(of: "1", select: ["id"], parts: [.manager])
     #expect(detail.manager.value?.id == "m")
@@ -110,7 +110,7 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
     #expect(try batchTargets(transport.requests[1]).map(\.id) == ["1"])
 }
 
-@Test func `an item turned away for good is throttled, not unknown`() async throws {
+@Test func `an item that is throttled on every retry fails as throttled, not as unknown`() async throws {
     let transport = ScriptedTransport { _ in
         batch([("0", 200, #"{"id":"1"}"#), ("1", 429, "{}")], #"{"Retry-After":"1"}"#)
     }
@@ -124,7 +124,7 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
     #expect(transport.requests.count == 4)
 }
 
-@Test func `a token refused within a batch is renewed once`() async throws {
+@Test func `a 401 inside a batch refreshes the token once`() async throws {
     let demands = Log<TokenRequirement>()
     let transport = ScriptedTransport([
         batch([("0", 401, "{}"), ("1", 401, "{}")]), batch([("0", 200, #"{"id":"1"}"#), ("1", 404, unknown)]),
@@ -142,7 +142,7 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
     #"{"responses":[]}"#, #"{"responses":[{"id":"9","status":200}]}"#, #"{"responses":[{"status":200}]}"#, "[]", "{}",
     #"{"responses":[{"id":"0","status":9999999}]}"#,
 ])
-func `a batch without its answers is an error`(body: String) async throws {
+func `a batch response without its items is an error`(body: String) async throws {
     let transport = ScriptedTransport([.json(body)])
     let error = try await failure {
         try await GraphDirectory(client: try client(transport)).detail(of: "1")
@@ -153,7 +153,7 @@ func `a batch without its answers is an error`(body: String) async throws {
     }
 }
 
-/// Answers every item of a batch by its name: `u…` is somebody, `m…@` is a mail address, everything else is unknown.
+/// Responds to each batch item by name: `u…` is a user, `m…@` is a mail address, and all others are unknown.
 private func answerNames(_ request: HTTPRequest) -> HTTPResponse {
     let items = (try? batchTargets(request)) ?? []
     let answers = items.reversed().map { id, target -> (String, Int, String) in
@@ -166,7 +166,7 @@ private func answerNames(_ request: HTTPRequest) -> HTTPResponse {
     return batch(Array(answers))
 }
 
-@Test func `many names are answered in their order, twenty a request`() async throws {
+@Test func `lookUp returns results in input order and sends 20 names per batch`() async throws {
     let names = (0..<1000).map { $0 % 10 == 3 ? "nobody\($0)" : $0 % 10 == 7 ? "m\($0)@x" : "u\($0)" } + ["", "."]
     let transport = ScriptedTransport(answer: answerNames)
     let directory = GraphDirectory(client: try client(transport))
@@ -180,11 +180,11 @@ private func answerNames(_ request: HTTPRequest) -> HTTPResponse {
                 error.kind == .notFound || names[index].isEmpty && error.kind == .emptySearch || names[index] == ".")
         }
     }
-    #expect(transport.requests.count == 50 + 50, "the last two names cannot be asked for")
+    #expect(transport.requests.count == 50 + 50, "the last two names are invalid and send no request")
     #expect(transport.requests.allSatisfy { ((try? batchTargets($0).count) ?? 99) <= 20 })
 }
 
-/// Counts the names that were read.
+/// Names that count how many were read.
 private struct CountedNames: AsyncSequence, Sendable {
     let count: Int
     let read: Log<Int>
@@ -203,7 +203,7 @@ private struct CountedNames: AsyncSequence, Sendable {
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(left: count, read: read) }
 }
 
-@Test func `names are read as they are needed, and the quota is kept to`() async throws {
+@Test func `lookUp reads names on demand and obeys the rate limit`() async throws {
     let read = Log<Int>()
     let waits = Log<Duration>()
     var client = try client(ScriptedTransport(answer: answerNames), waits: waits)
@@ -211,28 +211,28 @@ private struct CountedNames: AsyncSequence, Sendable {
     let directory = GraphDirectory(client: client)
     var lookups = directory.lookUp(CountedNames(count: 10_000, read: read), select: ["id"]).makeAsyncIterator()
     for _ in 0..<21 { _ = try await lookups.next() }
-    #expect(read.all.count == 100, "four batches under way, and the one that was read")
-    // Time stands still: after the burst of 50 the rest is owed at 5 a second.
+    #expect(read.all.count == 100, "four batches in progress, and the one already returned")
+    // The test clock does not advance: after the burst of 50, the rest waits at 5 units per second.
     #expect(waits.all.contains(.seconds(2)) && waits.all.contains(.seconds(6)))
 }
 
-@Test func `a pace gives back what time brings, and no more than the burst`() {
+@Test func `RateLimiter refills over time, up to the burst`() {
     let pace = RateLimiter(unitsPerTenSeconds: 100, burst: 50)
     #expect(pace.take(50, now: testNow) == .zero)
     #expect(pace.take(5, now: testNow) == .seconds(1))
-    #expect(pace.take(5, now: testNow.addingTimeInterval(-100)) == .seconds(2), "a clock set back gives nothing")
+    #expect(pace.take(5, now: testNow.addingTimeInterval(-100)) == .seconds(2), "a clock set back adds no units")
     #expect(pace.take(50, now: testNow.addingTimeInterval(1000)) == .zero)
     #expect(pace.take(1, now: testNow.addingTimeInterval(1000)) > .zero)
 }
 
-@Test func `a failure of the whole ends a lookup`() async throws {
+@Test func `an error of the whole batch ends a lookup`() async throws {
     let transport = ScriptedTransport { _ in .failure(403) }
     let directory = GraphDirectory(client: try client(transport))
     let error = try await failure { try await directory.lookUp(["a", "b"]).collected() }
     #expect(error?.status == 403)
 }
 
-@Test func `the deleted are found too`() async throws {
+@Test func `queries find deleted users`() async throws {
     let transport = ScriptedTransport([.page(["1"]), .json(#"{"id":"1","deletedDateTime":"2026-01-15T09:30:00Z"}"#)])
     let directory = GraphDirectory(client: try client(transport))
     var query = UserQuery(.givenName(startsWith: "A"), select: ["id"])

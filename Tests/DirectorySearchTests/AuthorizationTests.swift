@@ -8,7 +8,7 @@ import Testing
 private let query = UserQuery(.givenName(startsWith: "Ada"), select: ["id"])
 private let claims = #"{"access_token":{"nbf":{"essential":true,"value":"1700000000"}}}"#
 
-@Test func `a refused token is renewed once and the request sent again`() async throws {
+@Test func `after a 401 the client refreshes the token once and repeats the request`() async throws {
     let demands = Log<TokenRequirement>()
     let transport = ScriptedTransport([.failure(401), .page(["1"], next: "\(graph)/users?p=2"), .page(["2"])])
     let client = try client(transport) { demand in
@@ -21,7 +21,7 @@ private let claims = #"{"access_token":{"nbf":{"essential":true,"value":"1700000
     #expect(transport.tokens == ["Bearer old", "Bearer new", "Bearer new"])
 }
 
-@Test func `a second refusal is an error, not a loop`() async throws {
+@Test func `a second 401 is an error, not a loop`() async throws {
     let demands = Log<TokenRequirement>()
     let transport = ScriptedTransport { _ in .failure(401, code: "InvalidAuthenticationToken") }
     let client = try client(transport) { demand in
@@ -35,7 +35,7 @@ private let claims = #"{"access_token":{"nbf":{"essential":true,"value":"1700000
     #expect(demands.all.count == 2)
 }
 
-@Test func `a renewal that gives the refused token again is not tried`() async throws {
+@Test func `the client does not retry if the refresh returns the rejected token`() async throws {
     let transport = ScriptedTransport { _ in .failure(401) }
     let error = try await failure { try await GraphDirectory(client: try client(transport)).me() }
     #expect(error?.kind == .signInNeeded(claims: nil))
@@ -48,7 +48,7 @@ private func challenged() -> HTTPResponse {
     return .failure(401, code: "InvalidAuthenticationToken", ["WWW-Authenticate": challenge])
 }
 
-@Test func `a demand for further claims goes to the authorization, once`() async throws {
+@Test func `the client passes a claims challenge to the authorization once`() async throws {
     let demands = Log<TokenRequirement>()
     let transport = ScriptedTransport([challenged(), .json(#"{"id":"1"}"#), challenged(), challenged()])
     let client = try client(transport) { demand in
@@ -63,7 +63,7 @@ private func challenged() -> HTTPResponse {
     #expect(transport.requests.count == 4)
 }
 
-@Test func `claims that only a sign-in can give come out, with what the service said`() async throws {
+@Test func `claims that require a sign-in surface with the service's error code`() async throws {
     let transport = ScriptedTransport([challenged()])
     let client = try client(transport) { demand in
         guard case .claims(let claims, _) = demand else { return "token" }
@@ -75,7 +75,7 @@ private func challenged() -> HTTPResponse {
     #expect(transport.requests.count == 1)
 }
 
-@Test func `what the authorization throws comes out as it is, and nothing is sent`() async throws {
+@Test func `the client rethrows an error of the authorization and sends no request`() async throws {
     struct Locked: Error {}
     let transport = ScriptedTransport([])
     let client = try client(transport) { _ in throw Locked() }
@@ -83,7 +83,7 @@ private func challenged() -> HTTPResponse {
     #expect(transport.requests.isEmpty)
 }
 
-@Test func `a demand does not print the token`() {
+@Test func `TokenRequirement does not print the token`() {
     for demand in [TokenRequirement.refreshed(rejected: "s3cret"), .claims("s3cret", rejected: "s3cret")] {
         var dumped = ""
         dump(demand, to: &dumped)
@@ -91,7 +91,7 @@ private func challenged() -> HTTPResponse {
     }
 }
 
-@Test func `claims are read from every spelling of the challenge`() {
+@Test func `challenges(in:) reads claims in every spelling of the challenge`() {
     let base64 = Data(claims.utf8).base64EncodedString()
     let bare = base64.replacingOccurrences(of: "=", with: "")
     let escaped = claims.replacingOccurrences(of: "\"", with: "\\\"")
@@ -105,7 +105,7 @@ private func challenged() -> HTTPResponse {
     #expect(challengeClaims(["Basic realm=\"a\"", "Bearer claims=\"\(base64)\""]) == claims)
 }
 
-/// The claims that an answer with these fields demands.
+/// Returns the claims of the challenges in these `WWW-Authenticate` fields.
 private func challengeClaims(_ values: [String]) -> String? {
     var fields = HTTPFields()
     for value in values { fields.append(name: "WWW-Authenticate", value: value) }
@@ -117,11 +117,11 @@ private func challengeClaims(_ values: [String]) -> String? {
     "Bearer claims=\"bm90IGpzb24=\"", "Bearer claims=\"WzFd\"", "Bearer realm=\"claims=e30=\"", "=,=,\"\\",
     "Bearer xclaims=e30",
 ])
-func `a challenge without readable claims has none`(field: String) {
+func `a challenge without readable claims has no claims`(field: String) {
     #expect(challengeClaims([field]) == nil)
 }
 
-@Test func `a client can be looked up when it is needed, once an operation`() async throws {
+@Test func `GraphDirectory creates its client lazily, once per operation`() async throws {
     struct NoSuchAccount: Error {}
     let lookups = Log<Int>()
     let transport = ScriptedTransport([.page(["1"], next: "\(graph)/users?p=2"), .page(["2"])])

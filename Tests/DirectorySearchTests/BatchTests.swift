@@ -5,7 +5,7 @@ import Testing
 
 @testable import DirectorySearch
 
-/// An answer of a batch, which says for each question what a closure says of its target.
+/// Creates a transport that responds to each batch item with the closure's result for its target.
 private func answering(
     _ items: @escaping @Sendable (_ target: String, _ attempt: Int) -> String?
 ) -> ScriptedTransport {
@@ -25,7 +25,7 @@ private let challenged =
     + Data(claims.utf8).base64EncodedString() + ##"\""},"body":{"error":{"code":"InvalidAuthenticationToken"}}"##
 
 @Suite struct BatchTests {
-    @Test func `parts of one kind are answered in their order, twenty a request`() async throws {
+    @Test func `batch returns parts of one type in order and sends 20 per request`() async throws {
         let transport = answering { target, _ in
             target.contains("/7?")
                 ? #""status":404,"body":{"error":{"code":"Request_ResourceNotFound"}}"#
@@ -45,7 +45,7 @@ private let challenged =
         #expect(transport.requests.count == 3)
     }
 
-    @Test func `parts of several kinds are asked at once`() async throws {
+    @Test func `batch sends parts of different types in one request`() async throws {
         let transport = answering { target, _ in
             if target.hasPrefix("/users/$count") { return #""status":200,"body":"893""# }
             if target.hasSuffix("/photo/$value") {
@@ -75,11 +75,11 @@ private let challenged =
         #expect(throws: DirectoryError(.emptySearch)) { try nobody.get() }
         #expect(transport.requests.count == 1)
         let targets = try batchTargets(transport.requests[0])
-        #expect(targets.count == 6, "what cannot be asked is not sent")
+        #expect(targets.count == 6, "an invalid part is not sent")
         #expect(targets[5].target == "/users/a%2F%C3%BC%3F/mailboxSettings?$select=timeZone")
     }
 
-    @Test func `claims that an item demands reach the authorization, and the item is asked again`() async throws {
+    @Test func `the client passes an item's claims challenge to the authorization and retries the item`() async throws {
         let demands = Log<TokenRequirement>()
         let transport = answering { target, attempt in
             target.contains("/2?") && attempt == 1 ? challenged : #""status":200,"body":{"id":"x"}"#
@@ -96,7 +96,7 @@ private let challenged =
         #expect(try batchTargets(transport.requests[1]).map(\.id) == ["1"])
     }
 
-    @Test func `claims that only a sign-in can give fail the part, with the claims`() async throws {
+    @Test func `an item whose claims require a sign-in fails with those claims`() async throws {
         let transport = answering { target, _ in
             target.contains("/2?") ? challenged : #""status":200,"body":{"id":"x"}"#
         }
@@ -110,12 +110,12 @@ private let challenged =
         #expect(throws: DirectoryError.self) { try found[1].get() }
         if case .failure(let error) = found[1] { #expect(error.kind == .signInNeeded(claims: claims)) }
         #expect(transport.requests.count == 1)
-        // A lookup of many names ends there: every name would be told the same.
+        // A lookup of many names stops here: every other name would fail the same way.
         let error = try await failure { try await directory.lookUp(["1", "2", "3"]).collected() }
         #expect(error?.kind == .signInNeeded(claims: claims))
     }
 
-    @Test func `what is turned away is asked again, within one budget, without what is put off for long`() async throws
+    @Test func `a batch retries throttled items within one budget, except those with a long Retry-After`() async throws
     {
         let waits = Log<Duration>()
         let transport = answering { target, attempt in
@@ -125,7 +125,7 @@ private let challenged =
             return #""status":200,"body":{"id":"x"}"#
         }
         var client = try client(transport, waits: waits)
-        // Time stands still here, so a limit that follows the rejections would add waits.
+        // The test clock does not advance, so an adaptive rate limiter would add waits.
         client.rateLimiter = RateLimiter(unitsPerTenSeconds: 1000)
         let directory = GraphDirectory(client: client)
         let found = try await directory.batch((0..<4).map { .user("\($0)") })
@@ -143,7 +143,7 @@ private let challenged =
         #expect(waits.all == [.seconds(4), .seconds(6), .seconds(12)])
     }
 
-    @Test func `a missing answer is the failure of its part alone`() async throws {
+    @Test func `a missing response item fails only its part`() async throws {
         let transport = answering { target, _ in
             target.contains("/1?") ? nil : #""status":200,"body":{"id":"x"}"#
         }
@@ -156,7 +156,7 @@ private let challenged =
         }
     }
 
-    @Test func `an answer that its reader does not understand is unreadable`() async throws {
+    @Test func `a response that the part's closure cannot read is unreadable`() async throws {
         struct Strange: Error {}
         let transport = answering { _, _ in #""status":200,"body":{"a":1}"# }
         let directory = GraphDirectory(client: try client(transport))
@@ -176,7 +176,7 @@ private let challenged =
         #expect(try await directory.batch([BatchPart(get: ["a"])])[0].get() == ["a": 1])
     }
 
-    @Test func `a batch that is cancelled ends`() async throws {
+    @Test func `a cancelled batch ends with CancellationError`() async throws {
         let transport = answering { _, _ in #""status":429,"headers":{"Retry-After":"1"}"# }
         var client = try client(transport)
         client.sleep = { try await Task.sleep(for: $0 * 10_000) }
@@ -188,7 +188,7 @@ private let challenged =
     }
 
     @Test(arguments: [404, 405, 501])
-    func `a service without batches gets single requests`(status: Int) async throws {
+    func `a service without $batch receives single requests`(status: Int) async throws {
         let transport = ScriptedTransport { request in
             let target = request.url.absoluteString
             if target.hasSuffix("/$batch") { return .failure(status) }
@@ -214,7 +214,7 @@ private let challenged =
         #expect(detail.user.id == "a" && detail.manager == .none)
     }
 
-    @Test func `a rejected token ends the single requests of a service without batches`() async throws {
+    @Test func `a rejected token ends the single requests to a service without $batch`() async throws {
         let transport = ScriptedTransport { request in
             .failure(request.url.absoluteString.hasSuffix("/$batch") ? 404 : 401)
         }

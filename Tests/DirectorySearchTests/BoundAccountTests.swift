@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 @Suite struct BoundAccountTests {
-    @Test func `a directory is asked with tokens that are bound to a key, nonce and renewal included`() async throws {
+    @Test func `directory requests use DPoP, even after a nonce challenge and a refresh`() async throws {
         let network = OAuth2AccountStoreTesting.ScriptedTransport()
         let settings = """
             {"types": {"t": {"clientId": "c", "redirectUri": "http://127.0.0.1/callback", "scopes": ["User.Read"],
@@ -30,7 +30,7 @@ import Testing
         let prepared = try await store.prepareSignIn(to: "t")
         let redirect = try #require(URL(string: "http://127.0.0.1/callback?code=c&state=\(prepared.id)"))
         let account = try await store.handleRedirect(redirect)
-        // First the nonce is wanted, then the token is refused.
+        // The directory first requires a nonce, then rejects the token.
         network.respond(to: .get, at: "/v1.0/me") { request in
             guard let proof = request.fields["DPoP"], proof.split(separator: ".").count == 3,
                 request.fields.values(for: "Authorization").count == 1

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DirectorySearch
 
-/// The contract of the service, as far as requests go.
+/// The request side of Graph's OpenAPI document.
 private struct Contract {
     let document: JSONObject
 
@@ -36,7 +36,7 @@ private struct Contract {
         return best?.value.object?[method.lowercased()]?.object
     }
 
-    /// What in the request is not in the contract.
+    /// Returns the parts of the request that violate the contract.
     func faults(method: String, target: String, fields: [String: String]) -> [String] {
         let halves = target.split(separator: "?", maxSplits: 1).map(String.init)
         // A key in parentheses is the same resource as a segment.
@@ -52,7 +52,7 @@ private struct Contract {
             guard let parameter = parameters.first(where: { $0["name"]?.string == name }),
                 let schema = parameter["schema"].flatMap(resolved)
             else {
-                faults.append("\(name) is no option of \(halves[0])")
+                faults.append("\(name) is not an option of \(halves[0])")
                 continue
             }
             faults += check(value, schema).map { "\(name): \($0)" }
@@ -63,7 +63,7 @@ private struct Contract {
                 $0["in"]?.string == "header" && $0["name"]?.string?.lowercased() == name.lowercased()
             }
             guard let schema = parameter?["schema"].flatMap(resolved) else {
-                faults.append("\(name) is no field of \(halves[0])")
+                faults.append("\(name) is not a header field of \(halves[0])")
                 continue
             }
             faults += check(value, schema).map { "\(name): \($0)" }
@@ -73,7 +73,7 @@ private struct Contract {
             if !seen.contains(name), fields[name] == nil { faults.append("\(name) is missing") }
         }
         if seen.contains("$search") || seen.contains("$count"), fields["ConsistencyLevel"] != "eventual" {
-            faults.append("an advanced query without its field")
+            faults.append("an advanced query without ConsistencyLevel")
         }
         return faults
     }
@@ -81,35 +81,35 @@ private struct Contract {
     private func check(_ value: String, _ schema: JSONObject) -> [String] {
         if let choices = schema["anyOf"]?.array?.compactMap(resolved) {
             let fits = choices.contains { check(value, $0).isEmpty }
-            return fits ? [] : ["\(value) is none of the choices"]
+            return fits ? [] : ["\(value) is not one of the choices"]
         }
         if let allowed = schema["enum"]?.array?.compactMap(\.string), !allowed.contains(value) {
             return ["\(value) is not allowed"]
         }
         if let pattern = schema["pattern"]?.string, value.range(of: pattern, options: .regularExpression) == nil {
-            return ["\(value) does not fit \(pattern)"]
+            return ["\(value) does not match \(pattern)"]
         }
         switch schema["type"]?.string {
         case "integer":
-            guard let number = Int64(value) else { return ["\(value) is no number"] }
+            guard let number = Int64(value) else { return ["\(value) is not a number"] }
             let least = schema["minimum"]?.number?.int64 ?? .min
             let most = schema["maximum"]?.number?.int64 ?? .max
             return (least...most).contains(number) ? [] : ["\(value) is out of range"]
-        case "boolean": return value == "true" || value == "false" ? [] : ["\(value) is no truth value"]
+        case "boolean": return value == "true" || value == "false" ? [] : ["\(value) is not a Boolean"]
         case "array":
             guard let item = schema["items"].flatMap(resolved) else { return [] }
             let items = value.split(separator: ",").map(String.init)
-            return Set(items).count == items.count ? items.flatMap { check($0, item) } : ["an item twice"]
+            return Set(items).count == items.count ? items.flatMap { check($0, item) } : ["a duplicate item"]
         case "string" where schema["format"]?.string == "uuid":
-            return UUID(uuidString: value) == nil ? ["\(value) is no UUID"] : []
+            return UUID(uuidString: value) == nil ? ["\(value) is not a UUID"] : []
         default: return []
         }
     }
 }
 
-@Suite(.enabled(if: Contract.file != nil, "the contract is not beside the repository"))
+@Suite(.enabled(if: Contract.file != nil, "the contract file does not exist"))
 struct ContractTests {
-    /// Requests as they were sent, and the items of batches as requests of their own.
+    /// Checks the requests that were sent, and each batch item as a separate request.
     private func check(_ transport: ScriptedTransport, _ contract: Contract) throws {
         for request in transport.requests {
             let target = String(request.url.absoluteString.dropFirst(graph.count))
@@ -159,7 +159,7 @@ struct ContractTests {
         return queries
     }()
 
-    @Test(arguments: queries) func `every query is one of the contract`(query: UserQuery) async throws {
+    @Test(arguments: queries) func `every query satisfies the OpenAPI contract`(query: UserQuery) async throws {
         let transport = ScriptedTransport { request in
             request.body == nil
                 ? .page(["1"]) : .json(#"{"responses":[{"id":"0","status":200,"body":{"value":[]}}]}"#)
@@ -169,7 +169,7 @@ struct ContractTests {
         try check(transport, try Contract())
     }
 
-    @Test(arguments: queries) func `every count is one of the contract`(query: UserQuery) async throws {
+    @Test(arguments: queries) func `every count satisfies the OpenAPI contract`(query: UserQuery) async throws {
         let transport = ScriptedTransport { request in
             let page = #"{"value":[],"@odata.count":5}"#
             if let items = try? batchTargets(request), let item = items.first {
@@ -183,7 +183,7 @@ struct ContractTests {
         try check(transport, try Contract())
     }
 
-    @Test func `every question for changes is one of the contract`() async throws {
+    @Test func `every delta request satisfies the OpenAPI contract`() async throws {
         var query = DeltaQuery()
         let contract = try Contract()
         for (identifiers, startsNow, isMinimal) in [
@@ -207,7 +207,7 @@ struct ContractTests {
     }
 
     @Test(arguments: ["87d349ed", "a#b@x.com", "$ada@x", "o'b/%?@x", "delta"])
-    func `every question for a person is one of the contract`(name: String) async throws {
+    func `every request for one user satisfies the OpenAPI contract`(name: String) async throws {
         let person = ScriptedTransport { _ in .json(#"{"id":"1"}"#) }
         let directory = GraphDirectory(client: try client(person))
         _ = try await directory.user(name)
@@ -231,7 +231,7 @@ struct ContractTests {
         try check(batches, try Contract())
     }
 
-    @Test func `every property of the contract has a name in Swift`() throws {
+    @Test func `User has a property for every property of the contract`() throws {
         let schemas = try #require(try Contract().document["components"]?.object?["schemas"]?.object)
         let parts = try #require(schemas["microsoft.graph.user"]?.object?["allOf"]?.array)
         let names = parts.compactMap { $0.object?["properties"]?.object?.members.map(\.name) }.flatMap { $0 }

@@ -10,7 +10,7 @@ private func text(_ text: String) -> HTTPResponse {
 }
 
 @Suite struct CountTests {
-    @Test func `the number of people is asked for alone`() async throws {
+    @Test func `count(of:) requests only the number`() async throws {
         let transport = ScriptedTransport([
             text("893"), text("\u{FEFF}0\r\n"), .json(#"{"value":[],"@odata.count":7}"#),
         ])
@@ -34,7 +34,7 @@ private func text(_ text: String) -> HTTPResponse {
     }
 
     @Test(arguments: ["", "-1", "1.5", "many", "99999999999999999999", "1 000", "{}", "\u{663}"])
-    func `what is no number is no count`(body: String) async throws {
+    func `a body that is not a number is an unreadable count`(body: String) async throws {
         let directory = GraphDirectory(client: try client(ScriptedTransport([text(body)])))
         let error = try await failure { try await directory.count(of: .everyone()) }
         guard case .unreadable? = error?.kind else {
@@ -43,21 +43,21 @@ private func text(_ text: String) -> HTTPResponse {
         }
     }
 
-    @Test func `a count of nobody's name is refused before it is sent`() async throws {
+    @Test func `count(of:) rejects an empty name without a request`() async throws {
         let transport = ScriptedTransport([])
         let directory = GraphDirectory(client: try client(transport))
         #expect(try await failure { try await directory.count(of: .surname(startsWith: " ")) }?.kind == .emptySearch)
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func `a count prints itself`() throws {
+    @Test func `a count plan describes its request`() throws {
         let plan = try UserQuery(.property(.city, startsWith: "Z")).countPlan()
         let lines = plan.description(base: graph).split(separator: "\n")
         #expect(lines[0] == "GET \(graph)/users/$count?$filter=startswith%28city%2C%27Z%27%29")
         #expect(lines.contains("Accept: text/plain") && lines.contains("ConsistencyLevel: eventual"))
     }
 
-    @Test func `a count too long for an address goes by batch`() async throws {
+    @Test func `count(of:) uses a batch if the URL is too long`() async throws {
         let transport = ScriptedTransport([.json(#"{"responses":[{"id":"0","status":200,"body":"12"}]}"#)])
         let directory = GraphDirectory(client: try client(transport))
         let filter = UserFilter.any(of: (0..<300).map { .property(.city, equals: .text("city \($0)")) })
@@ -70,7 +70,7 @@ private func text(_ text: String) -> HTTPResponse {
     private let chain =
         #"{"id":"1","manager":{"id":"2","displayName":"B","manager":{"id":"3","manager":{"id":"4","mail":"d@x"}}}}"#
 
-    @Test func `the managers up to the top come in one answer, the nearest first`() async throws {
+    @Test func `managers(of:) returns the chain from one request, nearest first`() async throws {
         let transport = ScriptedTransport([.json(chain), .json(#"{"id":"1"}"#)])
         let directory = GraphDirectory(client: try client(transport))
         let managers = try await directory.managers(of: "1")
@@ -84,7 +84,7 @@ private func text(_ text: String) -> HTTPResponse {
         #expect(transport.requests[0].fields["ConsistencyLevel"] == "eventual")
     }
 
-    @Test func `a list has the chains too, as an advanced query`() async throws {
+    @Test func `a list expands manager chains as an advanced query`() async throws {
         let transport = ScriptedTransport([.json(#"{"value":[\#(chain)]}"#)])
         let directory = GraphDirectory(client: try client(transport))
         var query = UserQuery(.property(.mail, endsWith: "@x"), select: ["id", "manager.mail"])
@@ -97,7 +97,7 @@ private func text(_ text: String) -> HTTPResponse {
         #expect(try query.plan().advancedReasons.last == "a chain of managers needs one")
     }
 
-    @Test func `levels that the service does not take are refused`() {
+    @Test func `a query with unsupported levels is invalid`() {
         for expansion in [
             UserExpansion("directReports", levels: .max), .managers(.upTo(0)), .managers(.upTo(1001)),
             .managers(select: ["a;$levels=max"]), .managers(select: ["a/b"]),
@@ -106,7 +106,7 @@ private func text(_ text: String) -> HTTPResponse {
             query.expand = expansion
             #expect(throws: DirectoryError.self) { try query.plan() }
         }
-        // Without levels it still does not go with an advanced query.
+        // Without levels, $expand still cannot be combined with an advanced query.
         var query = UserQuery(.property(.mail, endsWith: "@x"))
         query.expand = UserExpansion("manager")
         #expect(throws: DirectoryError.self) { try query.plan() }
@@ -114,7 +114,7 @@ private func text(_ text: String) -> HTTPResponse {
 }
 
 @Suite struct DeltaQueryTests {
-    @Test func `changes are asked for with what is selected`() throws {
+    @Test func `a delta request contains the selected properties`() throws {
         var query = DeltaQuery(select: ["displayName", "mail"])
         #expect(try query.plan().target == "users/delta?$select=displayName%2Cmail")
         query.identifiers = ["a'b", "c"]
@@ -129,7 +129,7 @@ private func text(_ text: String) -> HTTPResponse {
     }
 
     @Test(arguments: [[], [""], ["a b"], ["skills"], ["manager.displayName"], ["a,b"], ["a&$top=1"]])
-    func `what changes cannot tell is refused`(select: [String]) {
+    func `a delta query with unsupported properties is invalid`(select: [String]) {
         #expect(throws: DirectoryError.self) { try DeltaQuery(select: select).plan() }
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DirectorySearch
 
-/// What one types, and how it stands in the address of a search by given name.
+/// Typed text and its encoding in the URL of a search by given name.
 private let typed: [(String, String)] = [
     ("Ada", "%27Ada%27"),
     ("O'Brien", "%27O%27%27Brien%27"),
@@ -25,12 +25,12 @@ private let typed: [(String, String)] = [
 ]
 
 @Test(arguments: typed)
-func `a typed text stands in the filter as one literal`(text: String, literal: String) throws {
+func `a filter contains the typed text as one literal`(text: String, literal: String) throws {
     let target = try UserQuery(.givenName(startsWith: text), select: ["id"]).requestTarget()
     #expect(target == "users?$filter=startswith%28givenName%2C\(literal)%29&$select=id")
 }
 
-@Test func `what a server reads from the filter is what was typed`() throws {
+@Test func `a server decodes the typed text from the filter`() throws {
     var generator = SystemRandomNumberGenerator()
     let interesting = Array("'%+& #/?\\\"()$=;,aÜ李\u{301}\u{1F469}\0\n".unicodeScalars)
     for _ in 0..<500 {
@@ -44,7 +44,7 @@ func `a typed text stands in the filter as one literal`(text: String, literal: S
     }
 }
 
-/// Reads the literal as a server does, with no code shared: splits at `&`, decodes, undoubles.
+/// Reads the literal as a server does, without shared code: splits at `&`, decodes, and undoubles quotes.
 private func literal(inTarget target: String) -> [UInt8]? {
     guard let query = target.split(separator: "?", maxSplits: 1).last,
         let option = query.utf8.split(separator: UInt8(ascii: "&")).first
@@ -61,7 +61,7 @@ private func literal(inTarget target: String) -> [UInt8]? {
             rest = rest.dropFirst(2)
             bytes.append(value)
         } else {
-            // Nothing but unreserved characters may stand bare.
+            // All other bytes must be unreserved characters.
             guard byte != UInt8(ascii: "+"), byte < 0x80 else { return nil }
             bytes.append(byte)
         }
@@ -93,21 +93,21 @@ private func literal(inTarget target: String) -> [UInt8]? {
     ("delta", "users('delta')"),
     ("李@contoso.com", "users/%E6%9D%8E@contoso.com"),
 ])
-func `one person's path holds the name as one segment or key`(name: String, path: String) throws {
+func `a user path contains the name as one segment or key`(name: String, path: String) throws {
     #expect(try UserPath(name).text == path)
 }
 
 @Test(arguments: ["", " ", "\t\n", "\u{3000}"])
-func `an empty name asks for nobody`(name: String) {
+func `an empty name is an empty search`(name: String) {
     #expect(throws: DirectoryError(.emptySearch)) { try UserPath(name).text }
 }
 
 @Test(arguments: [".", ".."])
-func `a dot segment is nobody's name`(name: String) throws {
+func `a dot segment is an invalid user name`(name: String) throws {
     #expect(throws: DirectoryError.self) { try UserPath(name).text }
 }
 
-@Test func `an address from the service keeps every byte that an address may have`() {
+@Test func `ODataEscaping keeps every valid byte of a URL from the service`() {
     let link = "https://graph.microsoft.com/v1.0/users?$skiptoken=X%2744%27&a=b+c'(d);e:f@[g]~%zz"
     #expect(ODataEscaping.url(link) == link)
     #expect(ODataEscaping.url("https://h/a b\"\\ü") == "https://h/a%20b%22%5C%C3%BC")

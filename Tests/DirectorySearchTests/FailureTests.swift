@@ -18,7 +18,7 @@ private func error(_ status: Int, _ body: String, _ fields: HTTPFields = [:]) ->
     (503, .unavailable), (504, .unavailable), (302, .intercepted("a redirect (no content type, status 302)")),
     (204, .unreadable("an unexpected status (no content type, status 204)")),
 ])
-func `the status decides`(status: Int, kind: DirectoryError.Kind) {
+func `the status determines the error kind`(status: Int, kind: DirectoryError.Kind) {
     #expect(error(status, "").kind == kind)
     #expect(error(status, #"{"error":{"code":"TooManyRequests","message":"404"}}"#).kind == kind)
 }
@@ -30,7 +30,7 @@ func `the status decides`(status: Int, kind: DirectoryError.Kind) {
     #"{"odata.error":{"code":"C","message":{"lang":"en","value":"M"},"requestId":"R","client-request-id":"Q","date":"2026-01-15T09:30:00"}}"#,
     #"{"Code":"C","Message":"M","RequestId":"R","clientRequestId":"Q","date":"2026-01-15T09:30:00"}"#,
 ])
-func `the service's reason is found in every shape`(body: String) {
+func `the reader finds code, message and request ID in every error format`(body: String) {
     let error = error(400, body)
     #expect(error.code == "C")
     #expect(error.message == "M")
@@ -39,7 +39,7 @@ func `the service's reason is found in every shape`(body: String) {
     #expect(error.date == testNow)
 }
 
-@Test func `the fields of the answer stand in for what its body lacks`() {
+@Test func `header fields supply the request ID and date that the body lacks`() {
     let fields: HTTPFields = ["request-id": "R", "client-request-id": "Q", "Date": "Thu, 15 Jan 2026 09:30:00 GMT"]
     let error = error(504, "<html><title>504</title></html>", fields)
     #expect(error.kind == .unavailable)
@@ -52,14 +52,14 @@ func `the service's reason is found in every shape`(body: String) {
     "", " ", "{", "{}", "null", "[]", "5", #"{"error":null}"#, #"{"error":[]}"#, #"{"error":{}}"#,
     #"{"error":{"code":5,"message":{},"innerError":[1],"innererror":"x"}}"#, "\u{FEFF}{}", "<html>",
 ])
-func `an error answer of any body is read`(body: String) {
+func `every error body is readable`(body: String) {
     let error = error(404, body)
     #expect(error.kind == .notFound)
     #expect(error.clientRequestID == "sent")
     #expect(!error.description.isEmpty)
 }
 
-@Test func `inner errors nested without end are not followed`() {
+@Test func `the reader ignores deeply nested inner errors`() {
     let body =
         #"{"error":"# + String(repeating: #"{"innerError":"#, count: 60) + "{}" + String(repeating: "}", count: 61)
     #expect(error(500, body).kind == .unavailable)
@@ -67,17 +67,17 @@ func `an error answer of any body is read`(body: String) {
     #expect(error(500, deeper).kind == .unavailable)
 }
 
-@Test func `an error in the form of OAuth is read`() {
+@Test func `the reader accepts OAuth error responses`() {
     let error = error(401, #"{"error":"invalid_token","error_description":"expired"}"#)
     #expect(error.code == "invalid_token" && error.message == "expired")
 }
 
-@Test func `a license that is missing is not called a permission`() {
+@Test func `a missing license is not a missing permission`() {
     let body = #"{"error":{"code":"Authentication_RequestFromNonPremiumTenantOrB2CTenant","message":"m"}}"#
     #expect(error(403, body).kind == .notPermitted(permissions: []))
 }
 
-@Test func `a 403 names the permission and what to do`() {
+@Test func `a 403 names the missing permission and its remedy`() {
     let error = error(403, #"{"error":{"code":"Authorization_RequestDenied","message":"Insufficient privileges."}}"#)
     #expect(
         error.description
@@ -87,7 +87,7 @@ func `an error answer of any body is read`(body: String) {
     #expect(error.reference?.hasPrefix("code Authorization_RequestDenied, ") == true)
 }
 
-@Test func `the service's words cannot steer a terminal, and are not kept without end`() {
+@Test func `error texts from the service are shortened and escape control characters`() {
     let body =
         #"{"error":{"code":"\u001b[2J","message":"a\u001b]0;x\u0007\u202eb\r\nc"#
         + String(repeating: "é", count: 100_000) + #""}}"#
@@ -106,7 +106,7 @@ func `an error answer of any body is read`(body: String) {
     .ambiguous, .throttled, .unavailable, .badRequest, .notSupported, .resyncNeeded, .unreadable("x"),
     .foreignNextLink(host: "x"), .endlessPages, .tooManyResults(maximum: 7), .copyTooLarge(maximumUsers: 7),
 ])
-func `every failure says what happened and what to do`(kind: DirectoryError.Kind) {
+func `every error has a summary and a remedy`(kind: DirectoryError.Kind) {
     let error = DirectoryError(kind)
     #expect(!error.summary.isEmpty && !error.summary.hasSuffix("."))
     #expect(!error.remedy.description.isEmpty)

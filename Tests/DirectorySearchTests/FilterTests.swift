@@ -6,7 +6,7 @@ import Testing
 private func odata(_ filter: UserFilter) throws -> String { try filter.odata() }
 private func isAdvanced(_ filter: UserFilter) throws -> Bool { try !filter.written().reasons.isEmpty }
 
-/// Why the query is refused.
+/// Returns the reason that the query is invalid, or `nil`.
 private func refusal(_ query: UserQuery) -> String? {
     do throws(DirectoryError) {
         _ = try query.plan()
@@ -17,7 +17,7 @@ private func refusal(_ query: UserQuery) -> String? {
     }
 }
 
-@Test func `every operator is written in OData's words`() throws {
+@Test func `each operator produces its OData expression`() throws {
     #expect(try odata(.property(.surname, equals: "O'Hara")) == "surname eq 'O''Hara'")
     #expect(try odata(.property(.surname, isNot: "X")) == "surname ne 'X'")
     #expect(try odata(.property(.mail, endsWith: "@x")) == "endswith(mail,'@x')")
@@ -36,7 +36,7 @@ private func refusal(_ query: UserQuery) -> String? {
     #expect(try odata(.property(.createdDateTime, below: .date(date))) == "createdDateTime lt 2026-01-15T09:30:00Z")
 }
 
-@Test func `a list is compared element by element`() throws {
+@Test func `a filter on a list property uses any`() throws {
     #expect(try odata(.property(.otherMails, startsWith: "a'")) == "otherMails/any(e:startswith(e,'a'''))")
     #expect(try odata(.property(.proxyAddresses, endsWith: "x")) == "proxyAddresses/any(e:endswith(e,'x'))")
     let id = "F8A1DB68-BE16-40ED-86D5-CB42CE701560"
@@ -52,7 +52,7 @@ private func refusal(_ query: UserQuery) -> String? {
     #expect(try odata(.any(in: .otherMails, .property(.element, equals: "a"))) == "otherMails/any(e:e eq 'a')")
 }
 
-@Test func `in becomes or where the service has no in`() throws {
+@Test func `isOneOf becomes "or" for properties without "in"`() throws {
     #expect(
         try odata(.property(.companyName, isOneOf: ["A", "B"])) == "companyName eq 'A' or companyName eq 'B'")
     #expect(
@@ -75,11 +75,11 @@ private func refusal(_ query: UserQuery) -> String? {
     (.property("extension_0a_badge", equals: "7"), true),
     (.property("onPremisesExtensionAttributes/extensionAttribute15", equals: "x"), true),
 ])
-func `an advanced query is asked for only when it is needed`(filter: UserFilter, expected: Bool) throws {
+func `a filter is advanced only if Graph requires it`(filter: UserFilter, expected: Bool) throws {
     #expect(try isAdvanced(filter) == expected)
 }
 
-@Test func `what the service would refuse is refused with what would work`() {
+@Test func `an invalid query names the supported operators`() {
     let employee = refusal(UserQuery(.property(.employeeID, startsWith: "1")))
     #expect(employee?.contains("employeeId") == true && employee?.contains("it takes eq") == true)
     #expect(refusal(UserQuery(.property(.surname, endsWith: "x")))?.contains("userPrincipalName") == true)
@@ -106,7 +106,7 @@ func `an advanced query is asked for only when it is needed`(filter: UserFilter,
     #expect(refusal(query) != nil)
 }
 
-@Test func `a query is written with every option, in one order`() throws {
+@Test func `a query writes its options in a fixed order`() throws {
     var query = UserQuery(.department(startsWith: "R&D"), select: ["displayName", "employeeOrgData.division"])
     query.orderBy = [.descending(.displayName), .ascending(.userPrincipalName)]
     query.pageSize = 50
@@ -127,7 +127,7 @@ func `an advanced query is asked for only when it is needed`(filter: UserFilter,
     #expect(try UserQuery.everyone(select: ["id", "signInActivity"]).plan().target.hasSuffix("$top=120"))
 }
 
-@Test func `a query says what it costs`() throws {
+@Test func `a query plan computes its resource units`() throws {
     func units(_ query: UserQuery) throws -> Int { try query.plan().resourceUnits }
     #expect(try units(.everyone()) == 1)
     #expect(try units(.everyone(select: ["id", "manager.id"])) == 2)
@@ -135,7 +135,7 @@ func `an advanced query is asked for only when it is needed`(filter: UserFilter,
     #expect(try units(.everyone(pageSize: 10)) == 1)
 }
 
-@Test func `a plan prints the request, its reasons and no token`() throws {
+@Test func `a plan describes the request and its reasons without the token`() throws {
     let text = try UserQuery(.officeLocation(startsWith: "18"), select: ["id"]).plan().description(base: graph)
     #expect(
         text == """
@@ -151,7 +151,7 @@ func `an advanced query is asked for only when it is needed`(filter: UserFilter,
             """)
 }
 
-@Test func `an address too long for the service goes by a batch`() async throws {
+@Test func `a query uses a batch if the URL is too long`() async throws {
     let names = (1...60).map { UserFilter.property(.id, equals: "87d349ed-44d7-43e1-9a83-5f2406dee5\($0)") }
     let query = UserQuery(.any(of: names), select: ["id"])
     #expect(try query.plan().goesByBatch(base: graph))
@@ -171,7 +171,7 @@ func `an advanced query is asked for only when it is needed`(filter: UserFilter,
     #expect(String(decoding: transport.requests[1].body ?? Data(), as: UTF8.self).contains("/users?$skiptoken=xxx"))
 }
 
-@Test func `a search is written with each clause in quotes`() throws {
+@Test func `each clause of $search is in quotes`() throws {
     func text(_ search: UserSearch) throws -> String? { try search.written().text }
     #expect(try text(.displayName("wa")) == #""displayName:wa""#)
     #expect(try text(.displayName(#"a"b\c"#)) == #""displayName:a\"b\\c""#)
@@ -184,7 +184,7 @@ func `an advanced query is asked for only when it is needed`(filter: UserFilter,
     #expect(plan.isAdvanced)
 }
 
-@Test func `what the service's search cannot read is said otherwise`() throws {
+@Test func `unsupported search clauses become filters or spaces`() throws {
     #expect(try UserSearch.displayName("R&D #1").written().text == #""displayName:R D  1""#)
     let plan = try UserQuery(search: .all(of: [.displayName("a"), .property(.department, "R&D")]), select: ["id"])
         .plan()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DirectorySearch
 
-/// The answers of the service that the project keeps beside the repository. Tested where they are present.
+/// A recorded or synthetic response of Graph. The tests run if the folder with the fixtures exists.
 struct Fixture: Sendable, CustomTestStringConvertible {
     var name: String
     var method: String
@@ -42,12 +42,12 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Whether the answer is a list of people.
+    /// Whether the response is a list of users.
     var isUserList: Bool {
         response.status == 200 && method == "GET" && ["/v1.0/users", "/v1.0/users/"].contains(path)
     }
 
-    /// Whether the answer is one person.
+    /// Whether the response is one user.
     var isUser: Bool {
         let parts = path.split(separator: "/")
         return response.status == 200 && method == "GET"
@@ -56,9 +56,9 @@ struct Fixture: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite(.enabled(if: !Fixture.all.isEmpty, "the fixtures are not beside the repository"))
+@Suite(.enabled(if: !Fixture.all.isEmpty, "the fixtures do not exist"))
 struct FixtureTests {
-    @Test func `there are fixtures of every kind`() {
+    @Test func `the fixtures cover lists, users and errors`() {
         #expect(Fixture.all.count >= 90)
         #expect(Fixture.all.filter(\.isUserList).count >= 20)
         #expect(Fixture.all.filter(\.isUser).count >= 8)
@@ -66,7 +66,7 @@ struct FixtureTests {
     }
 
     @Test(arguments: Fixture.all.filter(\.isUserList))
-    func `a list of people is read`(fixture: Fixture) async throws {
+    func `a recorded user list keeps every member`(fixture: Fixture) async throws {
         let transport = ScriptedTransport([fixture.response, .page(["last"])])
         let directory = GraphDirectory(client: try client(transport))
         let expected = try #require(JSONValue(parsing: fixture.response.body).object?["value"]?.array)
@@ -75,7 +75,7 @@ struct FixtureTests {
         #expect(page.users.count == expected.count)
         for (user, json) in zip(page.users, expected) {
             let members = try #require(json.object).members
-            // Loss-free: the same members with the same values, in whatever order.
+            // Lossless: the same members with the same values, in any order.
             #expect(user.json.members.count == members.count)
             for member in members { #expect(user.json[member.name] == member.value, "\(member.name)") }
             #expect(user.displayName == json.object?["displayName"]?.string)
@@ -89,7 +89,7 @@ struct FixtureTests {
     }
 
     @Test(arguments: Fixture.all.filter(\.isUser))
-    func `one person is read`(fixture: Fixture) async throws {
+    func `a recorded user keeps every member`(fixture: Fixture) async throws {
         let transport = ScriptedTransport([fixture.response])
         let directory = GraphDirectory(client: try client(transport))
         let user = try await fixture.path == "/v1.0/me" ? directory.me() : directory.user("somebody")
@@ -99,7 +99,7 @@ struct FixtureTests {
     }
 
     @Test(arguments: Fixture.all.filter { $0.response.status >= 400 })
-    func `a failure is classified by its status, and its reason kept`(fixture: Fixture) async throws {
+    func `the status classifies a recorded error, which includes its message`(fixture: Fixture) async throws {
         let transport = ScriptedTransport { _ in fixture.response }
         let directory = GraphDirectory(client: try client(transport, retry: .never))
         let found = try await failure { try await directory.users(matching: .givenName(startsWith: "A")).collected() }
@@ -133,7 +133,7 @@ struct FixtureTests {
         ("syn-429-http-date", 7000), ("syn-429-malformed-list", 30_000), ("syn-429-throttle-headers", 5000),
         ("syn-503-retry-after", 3000), ("syn-429-no-retry-after", 3000),
     ])
-    func `the wait of a recorded refusal is kept`(name: String, milliseconds: Int) async throws {
+    func `the client obeys the Retry-After of a recorded error`(name: String, milliseconds: Int) async throws {
         let fixture = try #require(Fixture.all.first { $0.name == name })
         let waits = Log<Duration>()
         let transport = ScriptedTransport([fixture.response, .page(["1"])])
@@ -146,7 +146,7 @@ struct FixtureTests {
         ("syn-page-nextlink-foreign-host", DirectoryError.Kind.foreignNextLink(host: "https://graph.example.net")),
         ("syn-page-nextlink-same-url-loop", .endlessPages),
     ])
-    func `a recorded trap is not walked into`(name: String, kind: DirectoryError.Kind) async throws {
+    func `the client stops at a recorded next-link trap`(name: String, kind: DirectoryError.Kind) async throws {
         let fixture = try #require(Fixture.all.first { $0.name == name })
         let transport = ScriptedTransport { _ in fixture.response }
         let directory = GraphDirectory(client: try client(transport))
@@ -156,7 +156,7 @@ struct FixtureTests {
     }
 
     @Test(arguments: Fixture.all.filter { $0.filter != nil && $0.encodedTarget != nil })
-    func `a recorded filter is encoded as it was sent`(fixture: Fixture) throws {
+    func `a recorded filter has the same encoding`(fixture: Fixture) throws {
         let target = try #require(fixture.encodedTarget)
         let sent = try #require(target.split { $0 == "?" || $0 == "&" }.first { $0.hasPrefix("$filter=") })
         let ours = try UserQuery(.raw(fixture.filter ?? "")).requestTarget()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DirectorySearch
 
-/// Texts of scalars that mean something to somebody: quotes, percent signs, combining marks, controls, other scripts.
+/// Creates strings of special scalars: quotes, percent signs, combining marks, controls and several scripts.
 private func strange(_ count: Int) -> [String] {
     let scalars: [Unicode.Scalar] = [
         "'", "\"", "\\", "%", "+", "&", "#", "?", "/", "=", ";", ",", "(", ")", "$", "@", ".", " ", "\u{0}", "\n",
@@ -18,7 +18,7 @@ private func strange(_ count: Int) -> [String] {
     }
 }
 
-/// What percent-encoded text stands for. Foundation's own reader drops a byte order mark.
+/// Decodes percent-encoded text. Foundation's decoder drops a byte order mark.
 private func decoded(_ text: some StringProtocol) -> String {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]
@@ -34,7 +34,7 @@ private func decoded(_ text: some StringProtocol) -> String {
 }
 
 @Suite struct HostileDirectoryTests {
-    @Test func `a name of any scalars stays one segment of a path, and comes back as it was`() async throws {
+    @Test func `any name stays one path segment and decodes to the same scalars`() async throws {
         for name in strange(2000) {
             let part = BatchPart<JSONObject>(get: ["users", name, "photo"], options: ["$select": name])
             guard case .success(let question) = part.item else {
@@ -54,7 +54,7 @@ private func decoded(_ text: some StringProtocol) -> String {
         }
     }
 
-    @Test func `a filter of any scalars is one literal, in a count as in a list`() throws {
+    @Test func `any filter text is one literal, in a count and in a list`() throws {
         for text in strange(2000) where !text.isBlank {
             let query = UserQuery(.surname(startsWith: text))
             let (list, count) = (try query.plan().target, try query.countPlan().target)
@@ -62,7 +62,7 @@ private func decoded(_ text: some StringProtocol) -> String {
             #expect(count == "users/$count?\(option)")
             let filter = decoded(option.dropFirst("$filter=".count))
             let inner = filter.utf8.dropFirst("startswith(surname,'".utf8.count).dropLast("')".utf8.count)
-            // Without its doubled quotes there is none left.
+            // Undoubling consumes every quote.
             let undoubled = String(decoding: inner, as: UTF8.self).unicodeScalars.reduce(
                 into: (out: [Unicode.Scalar](), open: false)
             ) {
@@ -73,7 +73,7 @@ private func decoded(_ text: some StringProtocol) -> String {
         }
     }
 
-    @Test func `no batch of nonsense crashes, and every part has an answer`() async throws {
+    @Test func `a malformed batch response does not crash, and every part has a result`() async throws {
         let pieces = [
             #"{"id":"0","status":200,"body":{"id":"x"}}"#, #"{"id":"0","status":200,"body":[]}"#,
             #"{"id":"1","status":429}"#,
@@ -94,7 +94,7 @@ private func decoded(_ text: some StringProtocol) -> String {
         }
     }
 
-    @Test func `a search that nobody waits for any more sends nothing more`() async throws {
+    @Test func `an abandoned search sends no more requests`() async throws {
         let transport = ScriptedTransport { request in
             .page(["\(UUID())"], next: "\(graph)/users?p=\(UUID())")
         }
@@ -104,7 +104,7 @@ private func decoded(_ text: some StringProtocol) -> String {
             count += 1
             if count == 5 { break }
         }
-        // One page is fetched ahead, and no more.
+        // The search prefetches one page at most.
         #expect(transport.requests.count <= 6)
         let task = Task {
             var seen = 0
@@ -117,7 +117,7 @@ private func decoded(_ text: some StringProtocol) -> String {
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func `cancelled counts, chains and lookups end as cancelled`() async throws {
+    @Test func `cancelled counts, chains and lookups throw CancellationError`() async throws {
         var client = try client(ScriptedTransport { _ in .failure(429, ["Retry-After": "1"]) })
         client.sleep = { _ in try await Task.sleep(for: .seconds(3600)) }
         let directory = GraphDirectory(client: client)

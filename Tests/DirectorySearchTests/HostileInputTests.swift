@@ -5,7 +5,7 @@ import Testing
 
 @testable import DirectorySearch
 
-/// Texts made of pieces that mean something to the readers, in an order that means nothing.
+/// Creates random sequences of tokens that the parsers know.
 private func nonsense(_ pieces: [String], count: Int = 3000) -> [String] {
     var generator = SystemRandomNumberGenerator()
     return (0..<count).map { _ in
@@ -14,7 +14,7 @@ private func nonsense(_ pieces: [String], count: Int = 3000) -> [String] {
     }
 }
 
-@Test func `no field of an answer crashes its reader`() {
+@Test func `no header field crashes its parser`() {
     let pieces = [
         "Bearer ", "claims", "=", "\"", "\\", ",", " ", "e30=", "eyJhIjoxfQ", "{}", "Thu", "15", "Jan", "-", "2026",
         ":",
@@ -27,7 +27,7 @@ private func nonsense(_ pieces: [String], count: Int = 3000) -> [String] {
     }
 }
 
-@Test func `no body of an error crashes its reader`() {
+@Test func `no error body crashes its parser`() {
     let pieces = [
         "{", "}", "[", "]", "\"error\":", "\"code\":", "\"message\":", "\"innerError\":", "\"x\"", "1e999", "null", ",",
         " ",
@@ -41,7 +41,7 @@ private func nonsense(_ pieces: [String], count: Int = 3000) -> [String] {
     }
 }
 
-@Test func `what is taken for the directory's origin is where a request would go`() {
+@Test func `a URL with the directory's origin has its host, scheme and port`() {
     let pieces = [
         "https://", "http://", "graph.microsoft.com", "evil.example", ":", "443", "80", "/", "\\", "@", "?", "#", "%2E",
         "%40",
@@ -58,7 +58,7 @@ private func nonsense(_ pieces: [String], count: Int = 3000) -> [String] {
         #expect(url?.host()?.lowercased() == "graph.microsoft.com", "\(text.debugDescription)")
         #expect(url?.user == nil && url?.password == nil && url?.scheme?.lowercased() == "https")
         #expect(url?.port == nil || url?.port == 443)
-        // What follows the host is the path, the query or the fragment, whoever reads it.
+        // The rest after the host is a path, query or fragment for every parser.
         let rest = address.dropFirst("https://graph.microsoft.com".count)
         #expect(
             rest.isEmpty || rest.hasPrefix("/") || rest.hasPrefix("?") || rest.hasPrefix("#") || rest.hasPrefix(":443"))

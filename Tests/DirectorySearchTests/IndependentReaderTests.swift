@@ -4,11 +4,11 @@ import Testing
 @testable import DirectorySearch
 @testable import LocalProvider
 
-/// A random number generator with a seed, so that a failure can be repeated.
+/// A random number generator with a seed, so that a failure is reproducible.
 struct Seeded: RandomNumberGenerator {
     var state: UInt64
 
-    /// SplitMix64
+    /// Returns the next number of the SplitMix64 generator.
     mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var z = state
@@ -32,7 +32,7 @@ struct Seeded: RandomNumberGenerator {
     }
 }
 
-/// The value of a query option of a target, decoded as a server does.
+/// Returns the value of a query option in a target, decoded as a server does.
 private func option(_ name: String, of target: String) -> String? {
     let options = target.split(separator: "?", maxSplits: 1).last?.split(separator: "&") ?? []
     guard let found = options.first(where: { $0.hasPrefix(name + "=") }) else { return nil }
@@ -40,7 +40,7 @@ private func option(_ name: String, of target: String) -> String? {
     return String(found.dropFirst(name.count + 1)).removingPercentEncoding
 }
 
-/// What the local provider's reader reads, in a shape of its own.
+/// Returns the parsed filter in the format that `filter(_:depth:)` uses.
 private func shape(_ filter: ODataFilter) -> [String] {
     func name(_ operand: ODataFilter.Operand) -> String {
         operand.property.rawValue + (operand.isAnyElement ? "[]" : "")
@@ -67,7 +67,7 @@ private func shape(_ filter: ODataFilter) -> [String] {
     }
 }
 
-/// A random filter, and the shape that it means.
+/// Returns a random filter and its expected shape.
 private func filter(_ random: inout Seeded, depth: Int) -> (UserFilter, [String]) {
     let text = random.text()
     switch Int.random(in: 0...(depth > 0 ? 9 : 6), using: &random) {
@@ -92,7 +92,7 @@ private func filter(_ random: inout Seeded, depth: Int) -> (UserFilter, [String]
     }
 }
 
-@Test func `a parser written apart reads the filter that was built`() throws {
+@Test func `an independent parser reads the filter`() throws {
     var random = Seeded(state: 2026)
     for round in 0..<2000 {
         let (filter, expected) = filter(&random, depth: 4)
@@ -103,7 +103,7 @@ private func filter(_ random: inout Seeded, depth: Int) -> (UserFilter, [String]
     }
 }
 
-@Test func `a parser written apart finds the same need of an advanced query`() throws {
+@Test func `an independent parser agrees whether a query is advanced`() throws {
     var random = Seeded(state: 7)
     for round in 0..<1000 {
         let (filter, _) = filter(&random, depth: 3)
@@ -114,7 +114,7 @@ private func filter(_ random: inout Seeded, depth: Int) -> (UserFilter, [String]
     }
 }
 
-@Test func `a parser written apart reads the search that was built`() throws {
+@Test func `an independent parser reads the search`() throws {
     var random = Seeded(state: 99)
     for round in 0..<1000 {
         let text = random.text()
@@ -130,7 +130,7 @@ private func filter(_ random: inout Seeded, depth: Int) -> (UserFilter, [String]
     }
 }
 
-@Test func `a name in a path is the name that was asked for`() throws {
+@Test func `a name in a path decodes to the same name`() throws {
     var random = Seeded(state: 5)
     for _ in 0..<1000 {
         let name = random.text()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import DirectorySearch
 
-/// The local provider in this process, with a token of Ada's.
+/// A local provider in this process, with a token for Ada.
 final class Local: Sendable {
     let provider: LoopbackProvider
     private let token: String
@@ -52,7 +52,7 @@ final class Local: Sendable {
         return client
     }
 
-    /// What Graph's address answers.
+    /// Sends a request to the local Graph.
     func send(
         _ method: HTTPMethod, _ target: String, _ fields: HTTPFields = [:], body: String? = nil,
         isAuthorized: Bool = true

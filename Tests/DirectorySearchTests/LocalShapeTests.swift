@@ -6,7 +6,7 @@ import Testing
 
 @testable import DirectorySearch
 
-/// A recorded answer, and the request by which the local provider is asked for one of the same kind.
+/// A recorded response, and the equivalent request to the local provider.
 private struct ShapeCase: Sendable, CustomTestStringConvertible {
     var name: String
     var target: String
@@ -16,15 +16,15 @@ private struct ShapeCase: Sendable, CustomTestStringConvertible {
     var body: String?
     var fault: String?
     var isAuthorized = true
-    /// Whether the token may write.
     var writes = false
-    /// What the two may differ in, and why.
+    /// The accepted differences and their reasons.
     var except: [String: String] = [:]
 
     var testDescription: String { name }
 
-    /// `{ada}` stands for Ada's identifier, `{aoife}` for that of somebody with a manager, `{gone}` for somebody deleted, `{photoless}`,
-    /// `{pictured}` and `{mailless}` for who has a photo or not.
+    /// Creates a GET case. `{ada}` is Ada's identifier, `{aoife}` has a manager, `{gone}` is deleted, and
+    /// `{photoless}`,
+    /// `{pictured}` and `{mailless}` are users with or without a photo or mailbox.
     static func get(
         _ name: String, _ target: String, advanced: Bool = false, fields: HTTPFields = [:], fault: String? = nil,
         except: [String: String] = [:]
@@ -35,7 +35,7 @@ private struct ShapeCase: Sendable, CustomTestStringConvertible {
 }
 
 private let olderContext = [
-    "@odata.context": "the samples of the documentation disagree on it; one has the names selected"
+    "@odata.context": "the documented samples disagree; one contains the selected names"
 ]
 
 private let cases: [ShapeCase] = [
@@ -44,7 +44,7 @@ private let cases: [ShapeCase] = [
     .get(
         "users-startswith-displayname-orderby-count-top1",
         "users?$filter=startswith(displayName,'a')&$orderby=displayName&$count=true&$top=1", advanced: true,
-        except: ["value.mailNickname": "the sample shows a property that does not come without $select"]),
+        except: ["value.mailNickname": "the sample shows a property that requires $select"]),
     .get(
         "users-endswith-mail-orderby-count",
         "users?$filter=endswith(mail,'@contoso.example')&$orderby=userPrincipalName&$count=true", advanced: true),
@@ -82,7 +82,7 @@ private let cases: [ShapeCase] = [
         fields: ["Prefer": "return=minimal"], except: olderContext),
     .get(
         "users-delta-walk-1-nextlink-with-removed", "users/delta?$select=displayName,givenName,surname",
-        except: ["value.@removed": "a first page of the local provider has nobody who is gone"]),
+        except: ["value.@removed": "the local provider's first page contains no deleted user"]),
     .get("users-delta-walk-2-nextlink", "{page2}", except: olderContext),
     .get("users-delta-walk-3-deltalink", "{page3}", except: olderContext),
     .get("users-delta-walk-4-no-changes", "{unchanged}", except: olderContext),
@@ -106,7 +106,7 @@ private let cases: [ShapeCase] = [
     .get("me-photo-metadata", "me/photo"),
     .get(
         "me-photo-metadata-no-photo-1x1", "users/{pointed}/photo",
-        except: ["@odata.context": "it is asked for by identifier: who is signed in has a photo"]),
+        except: ["@odata.context": "the request uses an identifier, because the signed-in user has a photo"]),
     .get("error-400-count-without-consistencylevel", "users/$count"),
     .get("error-400-search-without-consistencylevel", "users?$search=%22displayName:Browser%22"),
     .get("error-400-endswith-without-advanced-params-2021", "users?$filter=endsWith(mail,'@outlook.com')"),
@@ -178,9 +178,9 @@ private let cases: [ShapeCase] = [
 private let restored = Dictionary(
     uniqueKeysWithValues: [
         "groupTypes", "mailEnabled", "mailNickname", "securityEnabled", "visibility", "mail",
-    ].map { ($0, "the sample is of a group, and the local provider deletes people only") })
+    ].map { ($0, "the sample is a group, and the local provider deletes only users") })
 
-/// Answers that the local provider is not compared with, and why.
+/// Responses that are not compared with the local provider, and the reasons.
 private let leftOut: [String: String] = {
     var reasons: [String: String] = [:]
     func leave(_ reason: String, _ names: String...) { for name in names { reasons[name] = reason } }
@@ -188,29 +188,30 @@ private let leftOut: [String: String] = {
         "it has no schema extensions", "users-select-schema-extension", "user-get-select-schema-extension",
         "me-expand-extensions")
     leave(
-        "it has no directory of groups, only those that people are in", "error-400-filter-property-not-indexed-2021",
+        "it has no groups endpoint, only the groups of users", "error-400-filter-property-not-indexed-2021",
         "error-400-filter-property-not-indexed-2023", "live-group-members-mixed-odata-types",
         "deleteditems-groups-orderby-count")
     leave("it has no contacts", "contacts-list", "contacts-startswith-displayname", "contacts-search-displayname")
-    leave("it has no people by relevance", "me-people", "me-people-search")
+    leave("it does not rank people by relevance", "me-people", "me-people-search")
     leave("it has no files", "error-shape-requestid-camelcase")
-    leave("it has no licences to be listed", "me-license-details")
+    leave("it has no list of licenses", "me-license-details")
     leave(
-        "people are made, changed and deleted by its own interface, not by requests", "users-create-201",
+        "its Swift API, not requests, creates, changes and deletes users", "users-create-201",
         "live-users-create-201", "live-user-update-204", "live-user-delete-204", "me-revoke-signin-sessions")
     leave(
-        "it does not answer this question, which the project never asks", "directoryobjects-getbyids",
+        "it does not support this request, which the project never sends", "directoryobjects-getbyids",
         "live-getbyids-empty", "live-user-getmembergroups")
     leave(
-        "its parts ask other services; a batch of people is compared", "batch-response-2023", "batch-response-2025")
+        "its items use other services; another case compares a user batch", "batch-response-2023", "batch-response-2025"
+    )
     leave(
-        "a photo that is not there is told with a body, as by the service itself",
+        "like the service, it returns a body for a missing photo",
         "mock-me-photo-404-empty-body-dev-proxy")
-    leave("the sample has a stray quote in an address", "users-list-2021-guest-mail-with-stray-quote")
+    leave("the sample has a stray quote in a URL", "users-list-2021-guest-mail-with-stray-quote")
     return reasons
 }()
 
-/// What an answer's member is like.
+/// The structure of a JSON value.
 private enum Shape {
     static func kind(_ value: JSONValue) -> String {
         guard let text = value.string else { return value.kind }
@@ -218,7 +219,7 @@ private enum Shape {
         return ServerDate.graph(text) == nil ? "text" : "date"
     }
 
-    /// What all elements of a list say together.
+    /// Merges the elements of a list into one value that has all their members.
     static func merged(_ values: [JSONValue]) -> JSONValue {
         guard !values.isEmpty, values.allSatisfy({ $0.object != nil }) else {
             return values.first { $0 != .null } ?? .null
@@ -236,7 +237,7 @@ private enum Shape {
                 }))
     }
 
-    /// What of an answer the other does not have, or has otherwise.
+    /// Returns the members that the local response lacks or that have a different type.
     static func differences(_ fixture: JSONValue, _ local: JSONValue, _ path: String = "") -> [String] {
         if fixture == .null || local == .null { return [] }
         switch (fixture, local) {
@@ -264,9 +265,9 @@ private enum Shape {
     }
 }
 
-@Suite(.enabled(if: !Fixture.all.isEmpty, "the fixtures are not beside the repository"), .serialized)
+@Suite(.enabled(if: !Fixture.all.isEmpty, "the fixtures do not exist"), .serialized)
 struct LocalShapeTests {
-    /// The local provider, what its tokens are good for, and what stands for the names in braces.
+    /// Local providers with tokens that can read and write, and the values of the names in braces.
     private struct Stage: Sendable {
         var reader: Local
         var writer: Local
@@ -289,7 +290,7 @@ struct LocalShapeTests {
             names["page3"] = try await link("@odata.nextLink", "/v1.0/" + (names["page2"] ?? ""))
             names["changes"] = try await link("@odata.deltaLink", select + "&$deltatoken=latest")
             reader.provider.deleteUser(people[60].id)
-            reader.provider.updateUser(people[61].id) { $0.displayName = "Somebody Else" }
+            reader.provider.updateUser(people[61].id) { $0.displayName = "Someone Else" }
             names["unchanged"] = try await link("@odata.deltaLink", select + "&$deltatoken=latest")
         }
 
@@ -302,7 +303,7 @@ struct LocalShapeTests {
 
     private static let stage = Task { try await Stage() }
 
-    @Test func `every recorded answer is compared, or it is said why not`() {
+    @Test func `every recorded response is compared or listed with a reason`() {
         let names = Set(Fixture.all.map(\.name))
         let known = Set(cases.map(\.name)).union(leftOut.keys)
         #expect(names.subtracting(known).sorted() == [])
@@ -310,7 +311,7 @@ struct LocalShapeTests {
         #expect(Set(cases.map(\.name)).intersection(leftOut.keys).isEmpty)
     }
 
-    @Test(arguments: cases) fileprivate func `the local provider answers like the service`(shape: ShapeCase)
+    @Test(arguments: cases) fileprivate func `a local response has the recorded structure`(shape: ShapeCase)
         async throws
     {
         let fixture = try #require(Fixture.all.first { $0.name == shape.name })
@@ -339,12 +340,12 @@ struct LocalShapeTests {
             if recorded.object?["value"] != nil {
                 for name in ["@odata.count", "@odata.deltaLink"]
                 where recorded.object?[name] == nil && given.object?[name] != nil {
-                    differences.append("\(name) is there")
+                    differences.append("\(name) is unexpected")
                 }
             }
             if let code = recorded[path: "error", "code"]?.string {
                 let other = given[path: "error", "code"]?.string
-                if code != other { differences.append("the code is \(other ?? "nothing"), not \(code)") }
+                if code != other { differences.append("the code is \(other ?? "missing"), not \(code)") }
             }
         } else if let text = String(bytes: fixture.response.body, encoding: .utf8), Int(text) != nil {
             if Int(String(decoding: answer.body, as: UTF8.self)) == nil { differences.append("it is not a number") }
@@ -355,7 +356,7 @@ struct LocalShapeTests {
         #expect(unexpected.isEmpty, "\(target)")
     }
 
-    /// Fields of the header that a client reads.
+    /// Returns the differences in the header fields that a client reads.
     private static func fieldDifferences(_ fixture: Fixture, _ answer: HTTPResponse) -> [String] {
         func type(_ response: HTTPResponse) -> String? { response.fields["Content-Type"] }
         var differences: [String] = []
@@ -367,7 +368,7 @@ struct LocalShapeTests {
         } else if media(type(answer)) != media(type(fixture.response)) {
             differences.append("Content-Type is \(type(answer) ?? ""), not \(type(fixture.response) ?? "")")
         }
-        // How a body is framed or packed, which machine answered, and that plain http is over are no matter of the local provider.
+        // The local provider does not reproduce framing, the server's identity or HTTPS-only policy.
         let passedOver = [
             "content-type", "content-length", "transfer-encoding", "vary", "strict-transport-security",
             "x-ms-ags-diagnostic",

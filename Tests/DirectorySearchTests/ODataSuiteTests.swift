@@ -7,7 +7,7 @@ import Testing
 
 private let suite = SharedFolder.url("suites/odata/odata-abnf-testcases.yaml")
 
-/// The cases of OASIS's ABNF for OData.
+/// The OData ABNF test cases of OASIS.
 @Suite(.enabled(if: suite != nil, "the folder with the published suites does not exist"))
 struct ODataSuiteTests {
     private struct Case {
@@ -17,7 +17,7 @@ struct ODataSuiteTests {
         var mustFail = false
     }
 
-    /// Reads the list of test cases: the subset of YAML that the file has.
+    /// Reads the test cases; supports the subset of YAML in the file.
     private func cases() throws -> [Case] {
         let text = try String(contentsOf: #require(suite), encoding: .utf8)
         var cases: [Case] = []
@@ -64,7 +64,7 @@ struct ODataSuiteTests {
         return text
     }
 
-    /// Returns the expression of a filter, with properties that users have.
+    /// Returns the filter expression, with its properties renamed to properties of users.
     private static func filter(_ entry: Case) -> String? {
         let text: String
         switch entry.rule {
@@ -77,8 +77,9 @@ struct ODataSuiteTests {
             .replacing(/\b(Tags|Sizes|EmailAddresses)\b/, with: "businessPhones")
     }
 
-    /// The expressions that the local provider reads. Like Graph, it knows `startswith`, `endswith`, `in`, `any`, comparisons of a
-    /// property with a literal, and `$count` of a list; it rejects arithmetic, other functions, casts, paths and annotations.
+    /// The expressions that the local provider accepts. Like Graph, it supports `startswith`, `endswith`, `in`, `any`,
+    /// comparisons of a property with a literal, and `$count` of a list; it rejects arithmetic, other functions, casts,
+    /// paths and annotations.
     private static let accepted: Set<String> = [
         "displayName ne 'Milk'", "displayName in ('Milk', 'Cheese')", "not endswith(displayName,'ilk')",
         "displayName eq 'Milk'", "displayName in ('Miller','Smith')", "businessPhones/$count gt 0",
@@ -87,14 +88,14 @@ struct ODataSuiteTests {
         "startswith(displayName,'Futterkiste')", "displayName eq 'Hugo'", "endswith(displayName,'Futterkiste')",
     ]
 
-    @Test func `the local provider reads exactly its subset of the published filters`() throws {
+    @Test func `the local provider accepts exactly its subset of the published filters`() throws {
         let cases = try cases()
         #expect(cases.count == 840)
         #expect(cases.count(where: \.mustFail) == 79)
         var accepted: Set<String> = []
         var filters = 0
         for entry in cases {
-            // No case may stop the reader.
+            // Every case must return.
             _ = try? ODataFilter(parsing: entry.input)
             _ = ODataSearch(parsing: entry.input)
             guard let text = Self.filter(entry) else { continue }
@@ -107,7 +108,7 @@ struct ODataSuiteTests {
         #expect(accepted == Self.accepted, "\(accepted.symmetricDifference(Self.accepted).sorted())")
     }
 
-    @Test func `each text in a filter of the client is one literal for the local provider`() throws {
+    @Test func `the local provider reads each filter text of the client as one literal`() throws {
         var literals = 0
         for entry in try cases() where !entry.input.isEmpty {
             let filter = try UserFilter.givenName(startsWith: entry.input).odata()

@@ -9,7 +9,7 @@ private let ada = UserFilter.givenName(startsWith: "Ada")
 private let firstTarget = "users?$filter=startswith%28givenName%2C%27Ada%27%29&$select=id"
 private let query = UserQuery(ada, select: ["id"])
 
-@Test func `people come page after page, the next link byte for byte`() async throws {
+@Test func `pages follow the next link byte for byte`() async throws {
     let link = "\(graph)/users?$skiptoken=X%2744%27&$filter=a'b+c%20(d)"
     let transport = ScriptedTransport([
         .page(["1", "2"], next: link), .page([], next: "\(graph)/users?p=3"), .page(["3"]),
@@ -21,14 +21,14 @@ private let query = UserQuery(ada, select: ["id"])
     #expect(transport.tokens == ["Bearer token", "Bearer token", "Bearer token"])
 }
 
-@Test func `a next link with bytes that no address may have is mended, not dropped`() async throws {
+@Test func `a next link with invalid bytes is percent-encoded, not dropped`() async throws {
     let transport = ScriptedTransport([.page(["1"], next: "\(graph)/users?a=b c|d%20"), .page(["2"])])
     let directory = GraphDirectory(client: try client(transport))
     #expect(try await directory.users(matching: query).collected().count == 2)
     #expect(transport.addresses.last == "\(graph)/users?a=b%20c%7Cd%20")
 }
 
-@Test func `nothing is sent before somebody asks, and then one page ahead and no more`() async throws {
+@Test func `pages(matching:) starts on demand and prefetches at most one page`() async throws {
     let sent = Log<Int>()
     let transport = ScriptedTransport { _ in
         sent.append(1)
@@ -38,21 +38,21 @@ private let query = UserQuery(ada, select: ["id"])
     #expect(transport.requests.isEmpty)
     for page in 1...3 {
         #expect(try await iterator.next()?.users.map(\.id) == ["\(page)"])
-        // The page ahead may be under way or not; never a second one.
+        // The next page may be in progress, but not the one after it.
         #expect(transport.requests.count <= page + 1)
     }
     try await until { transport.requests.count >= 4 }
     #expect(transport.requests.count <= 4)
 }
 
-@Test func `every request names its properties, what it accepts and a fresh identifier`() async throws {
+@Test func `each request selects properties and has an Accept field and a new identifier`() async throws {
     let transport = ScriptedTransport([.page(["1"], next: "\(graph)/users?p=2"), .page(["2"])])
     let directory = GraphDirectory(client: try client(transport))
     _ = try await directory.users(matching: UserQuery(.officeLocation(startsWith: "18"))).collected()
     let identifiers = transport.requests.map { $0.fields["client-request-id"] ?? "" }
     #expect(Set(identifiers).count == 2 && identifiers.allSatisfy { UUID(uuidString: $0) != nil })
     #expect(transport.requests.allSatisfy { $0.fields["Accept"] == "application/json" })
-    #expect(transport.requests.allSatisfy { $0.fields["ConsistencyLevel"] == "eventual" }, "resent on each page")
+    #expect(transport.requests.allSatisfy { $0.fields["ConsistencyLevel"] == "eventual" }, "each page sends it again")
     #expect(transport.addresses[0].contains("$select="))
     #expect(transport.requests.allSatisfy { $0.method == .get && $0.redirects == .none && $0.body == nil })
     #expect(transport.requests.allSatisfy { $0.maximumResponseSize == 16 << 20 })
@@ -66,11 +66,11 @@ private let query = UserQuery(ada, select: ["id"])
     "//evil.example/v1.0/users", "/v1.0/users?p=2", "users?p=2", "javascript:alert(1)", "https://", "https:///users",
     "https://graph.microsoft.com:443443/", "https://gráph.microsoft.com/", "file:///etc/passwd",
 ])
-func `the token goes to no other place`(link: String) async throws {
+func `a next link of a different origin receives no token`(link: String) async throws {
     let transport = ScriptedTransport([.page(["1"], next: link), .page(["2"])])
     let directory = GraphDirectory(client: try client(transport))
     var iterator = directory.users(matching: query).makeAsyncIterator()
-    #expect(try await iterator.next()?.id == "1", "the people before the wrong link are not lost")
+    #expect(try await iterator.next()?.id == "1", "the iterator returns the users before the foreign link")
     do {
         _ = try await iterator.next()
         Issue.record("followed")
@@ -91,13 +91,13 @@ func `the token goes to no other place`(link: String) async throws {
 }
 
 @Test(arguments: ["HTTPS://Graph.Microsoft.COM/v1.0/users?p=2", "https://graph.microsoft.com:443/v1.0/users?p=2"])
-func `the same place written otherwise is the same place`(link: String) async throws {
+func `an equivalent spelling of the origin is accepted`(link: String) async throws {
     let transport = ScriptedTransport([.page(["1"], next: link), .page(["2"])])
     let directory = GraphDirectory(client: try client(transport))
     #expect(try await directory.users(matching: query).collected().count == 2)
 }
 
-@Test func `pages that lead back end the search`() async throws {
+@Test func `a next link to an earlier page ends the search`() async throws {
     let a = "\(graph)/users?p=a"
     let b = "\(graph)/users?p=b"
     let transport = ScriptedTransport([
@@ -109,7 +109,7 @@ func `the same place written otherwise is the same place`(link: String) async th
     #expect(transport.requests.count == 3)
 }
 
-@Test func `a page that names itself as the next one ends the search`() async throws {
+@Test func `a next link to the same page ends the search`() async throws {
     let transport = ScriptedTransport { .page([], next: $0.url.absoluteString) }
     let directory = GraphDirectory(client: try client(transport))
     let error = try await failure { try await directory.users(matching: query).collected() }
@@ -117,7 +117,7 @@ func `the same place written otherwise is the same place`(link: String) async th
     #expect(transport.requests.count == 1)
 }
 
-@Test func `empty pages are followed, but not without end`() async throws {
+@Test func `the client follows a limited number of empty pages`() async throws {
     let count = Log<Int>()
     let transport = ScriptedTransport { _ in
         count.append(1)
@@ -146,7 +146,7 @@ func `the same place written otherwise is the same place`(link: String) async th
     #expect(transport.requests.count == LoopGuard.maximumPagesWithoutNew + 7)
 }
 
-@Test func `a list that never ends has a maximum of users and of pages`() throws {
+@Test func `LoopGuard limits the number of users and pages`() throws {
     var users = LoopGuard(maximumElements: 100)
     for page in 0..<9 {
         try users.enter("\(page)")
@@ -172,7 +172,7 @@ func `the same place written otherwise is the same place`(link: String) async th
 }
 
 @Test(arguments: [(0, 0), (1, 1), (2, 1), (3, 2), (4, 2), (9, 2)])
-func `a limit ends the search without a further request`(limit: Int, requests: Int) async throws {
+func `a limit ends the search without an additional request`(limit: Int, requests: Int) async throws {
     let transport = ScriptedTransport([.page(["1", "2"], next: "\(graph)/users?p=2"), .page(["3", "4"])])
     let directory = GraphDirectory(client: try client(transport))
     let users = try await directory.users(matching: UserQuery(ada, limit: limit)).collected()
@@ -180,7 +180,7 @@ func `a limit ends the search without a further request`(limit: Int, requests: I
     #expect(transport.requests.count == requests)
 }
 
-@Test func `pages tell what the service says beside the people`() async throws {
+@Test func `pages contain the total count and whether there are more`() async throws {
     let transport = ScriptedTransport([
         .json(#"{"@odata.count":2,"@odata.nextLink":"\#(graph)/users?p=2","value":[{"id":"1"}],"x":1}"#),
         .json(#"{"value":[{"id":"2"}],"@odata.nextLink":null}"#),
@@ -197,7 +197,7 @@ func `a limit ends the search without a further request`(limit: Int, requests: I
     #"{"value":[null]}"#, #"{"value":[],"@odata.nextLink":5}"#, #"{"value":[],"@odata.nextLink":""}"#,
     #"{"error":{"code":"x"}}"#, #"{"value":[{"id":"1"}"#, "\u{0}",
 ])
-func `an answer that is no page is an error, never an empty list`(body: String) async throws {
+func `a response that is not a page is an error, never an empty list`(body: String) async throws {
     let answer = HTTPResponse(
         status: 200, fields: ["Content-Type": "text/html; charset=utf-8"], body: Data(body.utf8))
     let directory = GraphDirectory(client: try client(ScriptedTransport([answer])))
@@ -226,7 +226,7 @@ func `a redirect, a web page and status 511 are not from the directory`(
     if isIntercepted { #expect(error.remedy == .checkNetwork) }
 }
 
-@Test func `what the transport throws comes out as it is`() async throws {
+@Test func `the client rethrows transport errors`() async throws {
     let directory = GraphDirectory(
         client: try client(ScriptedTransport([.page(["1"], next: "\(graph)/users?p=2")])))
     await #expect(throws: ScriptedTransport.ScriptEnded.self) {
@@ -243,7 +243,7 @@ func `a redirect, a web page and status 511 are not from the directory`(
     ("http://[::1]:8080/", "v1.0", "http://[::1]:8080/v1.0"),
     ("https://proxy.example/graph/", "v1.0", "https://proxy.example/graph/v1.0"),
 ])
-func `address and version are joined with one slash`(address: String, version: String, base: String) throws {
+func `the base URL joins host and version with one slash`(address: String, version: String, base: String) throws {
     let url = try #require(URL(string: address))
     let client = try DirectoryClient(
         graphAPI: url, apiVersion: version, transport: ScriptedTransport([]), authorization: { _ in "" })
@@ -254,21 +254,21 @@ func `address and version are joined with one slash`(address: String, version: S
     "http://graph.microsoft.com/", "ftp://graph.microsoft.com/", "graph.microsoft.com", "https://u:p@graph.example/",
     "https://graph.example/?a=b", "https://graph.example/#a", "https:", "/v1.0",
 ])
-func `an address to which no token should go is refused`(address: String) throws {
+func `the client rejects a base URL that must not receive a token`(address: String) throws {
     let url = try #require(URL(string: address))
     #expect(throws: DirectoryError.self) {
         try DirectoryClient(graphAPI: url, transport: ScriptedTransport([]), authorization: { _ in "" })
     }
 }
 
-@Test func `people on this machine's own port are found`() async throws {
+@Test func `the client accepts http URLs on loopback`() async throws {
     let transport = ScriptedTransport([.page(["1"], next: "http://127.0.0.1:8080/v1.0/users?p=2"), .page(["2"])])
     let directory = GraphDirectory(client: try client(transport, base: "http://127.0.0.1:8080"))
     #expect(try await directory.users(matching: query).collected().count == 2)
     #expect(transport.addresses[0] == "http://127.0.0.1:8080/v1.0/\(firstTarget)")
 }
 
-@MainActor @Test func `people can be read on an actor`() async throws {
+@MainActor @Test func `an actor can iterate users`() async throws {
     let transport = ScriptedTransport([.page(["1", "2"], next: "\(graph)/users?p=2"), .page(["3"])])
     let directory = GraphDirectory(client: try client(transport))
     var iterator = directory.users(matching: query).makeAsyncIterator()

@@ -4,9 +4,9 @@ import Testing
 
 @testable import DirectorySearch
 
-/// The number of times that a search plans its query.
+/// Counts how often a search plans its query.
 @Suite struct PlanCountTests {
-    /// Returns the result of a search, and how often it called `plan()`.
+    /// Returns the result of a search and the number of its `plan()` calls.
     private func counted<Value>(_ search: () async throws -> Value) async throws -> (result: Value, plans: Int) {
         let plans = Log<Void>()
         let result = try await QueryPlan.$observer.withValue({ plans.append(()) }) { try await search() }
@@ -25,7 +25,7 @@ import Testing
         #expect(users.count == 2 && plans == 1 && transport.requests.count == 2)
     }
 
-    @Test func `a search that starts again does not plan again`() async throws {
+    @Test func `a restarted search keeps its plan`() async throws {
         let transport = ScriptedTransport([
             .page(["1"], next: "\(graph)/users?p=2"), .failure(410), .page(["1"], next: "\(graph)/users?p=3"),
             .page(["2"]),
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: ["graph", "scim", "google"])
-    func `a search with the plan of an account type does not plan again`(kind: String) async throws {
+    func `a search reuses the plan of an account type`(kind: String) async throws {
         let settings = try Settings(
             bytes: Array(
                 """
@@ -68,7 +68,7 @@ import Testing
         #expect(plan.description(base: "https://graph.microsoft.com").hasPrefix("GET \(target)\n"))
     }
 
-    @Test func `a directory of another kind plans the query itself`() async throws {
+    @Test func `another directory type plans the query itself`() async throws {
         let transport = ScriptedTransport([.json(#"{"totalResults":1,"Resources":[{"id":"1"}]}"#)])
         let plan = try SearchPlan(UserQuery(.givenName(startsWith: "Ada")))
         let users = try await SCIMDirectory(client: client(transport)).pages(of: plan).collected()

@@ -1,4 +1,4 @@
-// These are the only imports that a program needs.
+// A program needs no other imports.
 import DirectorySearch
 import Foundation
 import OAuth2AccountStore

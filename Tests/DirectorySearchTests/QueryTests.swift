@@ -2,7 +2,7 @@ import Testing
 
 @testable import DirectorySearch
 
-@Test func `conditions are joined with and and or, and nested ones stand in parentheses`() throws {
+@Test func `conditions are joined with "and" and "or", and nested ones have parentheses`() throws {
     let a = UserFilter.givenName(startsWith: "A")
     let b = UserFilter.surname(startsWith: "B")
     let c = UserFilter.department(startsWith: "C")
@@ -26,11 +26,11 @@ import Testing
     .all(of: []), .any(of: []), .all(of: [.givenName(startsWith: "A"), .surname(startsWith: "")]),
     .any(of: [.all(of: []), .givenName(startsWith: "A")]), .property(.mail, equals: ""),
 ])
-func `an empty search is refused`(filter: UserFilter) {
+func `an empty search is an error`(filter: UserFilter) {
     #expect(throws: DirectoryError(.emptySearch)) { try UserQuery(filter).requestTarget() }
 }
 
-@Test func `an empty search is never sent`() async throws {
+@Test func `an empty search sends no request`() async throws {
     let transport = ScriptedTransport([])
     let directory = GraphDirectory(client: try client(transport))
     let error = try await failure { try await directory.users(matching: .givenName(startsWith: "")).collected() }
@@ -39,7 +39,7 @@ func `an empty search is refused`(filter: UserFilter) {
 }
 
 @Test(arguments: ["", "a b", "x,'y", "1a", "a/", "/a", "mail)", "ü"])
-func `a name that is no property's is refused`(name: String) {
+func `a filter rejects an invalid property name`(name: String) {
     let filter = UserFilter.property(UserProperty(rawValue: name), startsWith: "A")
     #expect(throws: DirectoryError.self) { try filter.odata() }
     #expect(throws: DirectoryError.self) {
@@ -47,7 +47,7 @@ func `a name that is no property's is refused`(name: String) {
     }
 }
 
-@Test func `a filter nested without end is refused, not followed`() {
+@Test func `a filter that is nested too deeply is an error`() {
     var filter = UserFilter.givenName(startsWith: "A")
     for _ in 0..<200 { filter = .all(of: [filter, filter.nestedOnce]) }
     #expect(throws: DirectoryError.self) { try filter.odata() }
@@ -59,13 +59,13 @@ extension UserFilter {
 }
 
 @Test(arguments: [0, -1, 1000, Int.max, Int.min])
-func `a page size that the service refuses is not sent`(size: Int) {
+func `a query rejects an unsupported page size`(size: Int) {
     #expect(throws: DirectoryError.self) {
         try UserQuery(.givenName(startsWith: "A"), pageSize: size).requestTarget()
     }
 }
 
-@Test func `no more is asked for than will be read`() throws {
+@Test func `the page size and the limit determine $top`() throws {
     func top(_ pageSize: Int?, _ limit: Int?) throws -> Substring? {
         let query = UserQuery(.givenName(startsWith: "A"), select: ["id"], pageSize: pageSize, limit: limit)
         return try query.requestTarget().split(separator: "&").first { $0.hasPrefix("$top=") }
@@ -80,7 +80,7 @@ func `a page size that the service refuses is not sent`(size: Int) {
     #expect(throws: DirectoryError.self) { try top(nil, -1) }
 }
 
-@Test func `properties are always selected, and the default ones are the model's`() throws {
+@Test func `a query always selects properties, by default the model's properties`() throws {
     let target = try UserQuery(.givenName(startsWith: "A")).requestTarget()
     #expect(target.hasSuffix("&$select=" + UserQuery.defaultProperties.joined(separator: "%2C")))
     #expect(throws: DirectoryError.self) { try UserQuery(.givenName(startsWith: "A"), select: []).requestTarget() }
@@ -88,7 +88,7 @@ func `a page size that the service refuses is not sent`(size: Int) {
     #expect(everyone == "users?$select=id%2Cmail&$top=999")
 }
 
-@Test func `an advanced query is asked for only where the property needs one`() throws {
+@Test func `a query is advanced only if a property requires it`() throws {
     #expect(!UserQuery(.any(of: [.mail(startsWith: "a"), .userPrincipalName(startsWith: "a")])).needsAdvancedQuery)
     #expect(!UserQuery(.property(.mail, equals: "a@b")).needsAdvancedQuery)
     let office = UserQuery(.all(of: [.givenName(startsWith: "a"), .officeLocation(startsWith: "18")]))
@@ -97,7 +97,7 @@ func `a page size that the service refuses is not sent`(size: Int) {
     #expect(UserQuery(.raw("endswith(mail,'x')"), isAdvanced: true).needsAdvancedQuery)
 }
 
-@Test func `the permissions named are those that cover the properties, the least first`() {
+@Test func `the permissions cover the selected properties, least privileged first`() {
     func permissions(_ filter: UserFilter, _ select: [String]) -> [String] {
         UserQuery(filter, select: select).permissions
     }

@@ -4,10 +4,10 @@ import Testing
 
 @testable import DirectorySearch
 
-/// A service with a quota for each ten seconds, and a clock that only waits move.
+/// A service with a quota per ten seconds, and a clock that only delays advance.
 private struct SimulatedService {
     let quota: Int
-    /// The seconds of one batch.
+    /// The seconds that one batch takes.
     let latency: Double
     var now = testNow
     private var windowStart = testNow
@@ -21,7 +21,7 @@ private struct SimulatedService {
         self.latency = latency
     }
 
-    /// Sends batches of 20 for some seconds, as a lookup does.
+    /// Sends batches of 20 for the given number of seconds, as a lookup does.
     mutating func run(_ limiter: RateLimiter, seconds: Double, others: Int = 0) {
         let end = now.addingTimeInterval(seconds)
         while now < end {
@@ -49,7 +49,7 @@ private struct SimulatedService {
 }
 
 @Suite struct RateLimiterTests {
-    @Test func `without a report of the service there is no limit`() {
+    @Test func `without a throttle report there is no limit`() {
         let limiter = RateLimiter()
         for step in 0..<5000 {
             #expect(limiter.take(20, now: testNow.addingTimeInterval(Double(step) / 1000)) == .zero)
@@ -58,20 +58,20 @@ private struct SimulatedService {
         #expect(limiter.take(20, now: testNow) == .zero)
     }
 
-    @Test(arguments: [3500, 5000, 8000]) func `lookups use most of the quota, whatever its size`(quota: Int) {
+    @Test(arguments: [3500, 5000, 8000]) func `lookups use most of any quota`(quota: Int) {
         var service = SimulatedService(quota: quota, latency: 0.005)
         service.run(RateLimiter(), seconds: 300)
         #expect(Double(service.accepted) > 0.8 * 30 * Double(quota), "\(service.accepted)")
         #expect(Double(service.rejected) < 0.01 * Double(service.accepted), "\(service.rejected) rejected")
     }
 
-    @Test func `a service that is slower than its quota is not slowed further`() {
+    @Test func `the limiter does not slow down a slow service`() {
         var service = SimulatedService(quota: 3500, latency: 0.1)
         service.run(RateLimiter(), seconds: 100)
         #expect(service.accepted > 19_000 && service.rejected == 0)
     }
 
-    @Test func `other programs of the tenant leave less, and the rate recovers after them`() {
+    @Test func `the rate falls while other clients use the quota, then recovers`() {
         var service = SimulatedService(quota: 5000, latency: 0.005)
         let limiter = RateLimiter()
         service.run(limiter, seconds: 100, others: 3500)
@@ -82,7 +82,7 @@ private struct SimulatedService {
         #expect(Double(service.accepted - busy) > 0.6 * 20 * 5000, "\(service.accepted - busy)")
     }
 
-    @Test func `a rejection without a report stops all requests for its Retry-After`() {
+    @Test func `a 429 without a report stops all requests for its Retry-After`() {
         let limiter = RateLimiter()
         #expect(limiter.take(20, now: testNow) == .zero)
         limiter.note(HTTPResponse(status: 429, fields: ["Retry-After": "7"]), now: testNow)
@@ -90,14 +90,14 @@ private struct SimulatedService {
         #expect(limiter.take(20, now: testNow.addingTimeInterval(8)) < .seconds(20))
     }
 
-    @Test(arguments: ["nan", "-1", "1e308", "x", ""]) func `a damaged report is ignored`(value: String) {
+    @Test(arguments: ["nan", "-1", "1e308", "x", ""]) func `the limiter ignores an invalid report`(value: String) {
         let limiter = RateLimiter()
         _ = limiter.take(20, now: testNow)
         limiter.note(HTTPResponse(status: 200, fields: ["x-ms-throttle-limit-percentage": value]), now: testNow)
         #expect(limiter.take(20, now: testNow) == .zero)
     }
 
-    @Test func `a fixed limit does not follow reports`() {
+    @Test func `a fixed limit ignores reports`() {
         let limiter = RateLimiter(unitsPerTenSeconds: 100, burst: 50)
         limiter.note(HTTPResponse(status: 429, fields: ["Retry-After": "7"]), now: testNow)
         #expect(limiter.take(50, now: testNow) == .zero)

@@ -7,7 +7,7 @@ import Testing
 private let query = UserQuery(.givenName(startsWith: "Ada"), select: ["id"])
 
 @Test(arguments: ["Directory_ExpiredPageToken", "DirectoryPageTokenNotFoundException"])
-func `a search whose place is forgotten begins anew and gives nobody twice`(code: String) async throws {
+func `an expired page token restarts the search without duplicate users`(code: String) async throws {
     let transport = ScriptedTransport([
         .page(["1", "2"], next: "\(graph)/users?p=2"), .page(["3"], next: "\(graph)/users?p=3"),
         .failure(400, code: code),
@@ -18,7 +18,7 @@ func `a search whose place is forgotten begins anew and gives nobody twice`(code
     #expect(transport.addresses[3] == transport.addresses[0])
 }
 
-@Test func `a search does not begin anew for ever`() async throws {
+@Test func `the number of restarts is limited`() async throws {
     let transport = ScriptedTransport { request in
         request.url.absoluteString.contains("p=2")
             ? .failure(400, code: "Directory_ExpiredPageToken") : .page(["1"], next: "\(graph)/users?p=2")
@@ -29,7 +29,7 @@ func `a search whose place is forgotten begins anew and gives nobody twice`(code
     #expect(transport.requests.count == 8)
 }
 
-@Test func `people without identifiers are not given twice either`() async throws {
+@Test func `a search without identifiers does not restart`() async throws {
     let transport = ScriptedTransport([
         .json(#"{"value":[{"mail":"a"}],"@odata.nextLink":"\#(graph)/users?p=2"}"#),
         .failure(400, code: "Directory_ExpiredPageToken"),
@@ -40,7 +40,7 @@ func `a search whose place is forgotten begins anew and gives nobody twice`(code
     #expect(transport.requests.count == 2)
 }
 
-@Test func `the place named in an answer to a retried request is not used`() async throws {
+@Test func `the client does not follow the next link of a retried request`() async throws {
     let waits = Log<Duration>()
     let transport = ScriptedTransport([
         .failure(503, ["Retry-After": "1"]), .page(["1"], next: "\(graph)/users?retried"),
@@ -52,7 +52,7 @@ func `a search whose place is forgotten begins anew and gives nobody twice`(code
     #expect(!transport.addresses.contains("\(graph)/users?retried"))
 }
 
-/// Fails so often, then answers.
+/// A transport that throws the first few times and then responds.
 private final class Unreliable: HTTPTransport {
     private let kinds: Log<HTTPTransportError.Kind>
     private let failures: Int
@@ -74,7 +74,7 @@ private final class Unreliable: HTTPTransport {
 }
 
 @Test(arguments: [HTTPTransportError.Kind.cannotConnect, .connectionLost])
-func `a connection that fails is tried again, soon and not for long`(kind: HTTPTransportError.Kind) async throws {
+func `the client retries a failed connection twice after short delays`(kind: HTTPTransportError.Kind) async throws {
     let waits = Log<Duration>()
     let twice = Unreliable(kind, times: 2)
     #expect(
@@ -96,7 +96,7 @@ func `a connection that fails is tried again, soon and not for long`(kind: HTTPT
 @Test(arguments: [
     HTTPTransportError.Kind.cannotResolveHost, .timedOut, .tls, .proxy, .responseTooLarge, .plainHTTPRefused, .other,
 ])
-func `what another connection would not mend is not tried again`(kind: HTTPTransportError.Kind) async throws {
+func `the client does not retry errors that a new connection cannot fix`(kind: HTTPTransportError.Kind) async throws {
     let transport = Unreliable(kind, times: 1)
     await #expect(throws: HTTPTransportError.self) {
         try await GraphDirectory(client: try client(transport)).users(matching: query).collected()

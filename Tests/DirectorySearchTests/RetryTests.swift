@@ -7,7 +7,7 @@ import Testing
 private let query = UserQuery(.givenName(startsWith: "Ada"), select: ["id"])
 
 @Test(arguments: [429, 503, 504])
-func `a request turned away is sent again after the wait asked for`(status: Int) async throws {
+func `the client retries a 429, 503 or 504 after Retry-After`(status: Int) async throws {
     let waits = Log<Duration>()
     let transport = ScriptedTransport([
         .failure(status, ["Retry-After": "10"]), .failure(status, ["Retry-After": "2.128"]), .page(["1"]),
@@ -21,7 +21,7 @@ func `a request turned away is sent again after the wait asked for`(status: Int)
 }
 
 @Test(arguments: [400, 403, 404, 409, 410, 500, 501, 502, 302, 204])
-func `other failures are not asked for again`(status: Int) async throws {
+func `the client does not retry other errors`(status: Int) async throws {
     let waits = Log<Duration>()
     let transport = ScriptedTransport([.failure(status, ["Retry-After": "1"])])
     let directory = GraphDirectory(client: try client(transport, waits: waits))
@@ -31,7 +31,7 @@ func `other failures are not asked for again`(status: Int) async throws {
     #expect(waits.all.isEmpty)
 }
 
-@Test func `without a wait asked for, waits double and end`() async throws {
+@Test func `without Retry-After, the delays double and the client stops after three retries`() async throws {
     let waits = Log<Duration>()
     let transport = ScriptedTransport { _ in .failure(429, code: "TooManyRequests") }
     let directory = GraphDirectory(client: try client(transport, waits: waits))
@@ -42,7 +42,7 @@ func `other failures are not asked for again`(status: Int) async throws {
     #expect(error?.retryAt == testNow.addingTimeInterval(24))
 }
 
-@Test func `waits are spread, and never longer than the longest`() {
+@Test func `delays are randomized and limited`() {
     let policy = HTTPRetryPolicy.directory
     #expect(policy.delay(before: 0, random: 0) == .milliseconds(2250))
     #expect(policy.delay(before: 0, random: 1) == .milliseconds(3750))
@@ -53,7 +53,7 @@ func `other failures are not asked for again`(status: Int) async throws {
     #expect(HTTPRetryPolicy(maximumRetries: -1).maximumRetries == 0)
 }
 
-@Test func `a wait over the cap is not waited, and the error says when to come back`() async throws {
+@Test func `a Retry-After over the limit fails immediately with the retry time`() async throws {
     let waits = Log<Duration>()
     let transport = ScriptedTransport([.failure(429, ["Retry-After": "181"])])
     var policy = HTTPRetryPolicy.directory
@@ -66,7 +66,7 @@ func `other failures are not asked for again`(status: Int) async throws {
     #expect(error?.remedy.description == "retry at 2026-01-15T09:33:01Z")
 }
 
-@Test func `all pages of one search wait from one budget`() async throws {
+@Test func `all pages of a search share one retry budget`() async throws {
     let waits = Log<Duration>()
     let transport = ScriptedTransport([
         .failure(503, ["Retry-After": "40"]), .page(["1"], next: "\(graph)/users?p=2"),
@@ -79,7 +79,7 @@ func `other failures are not asked for again`(status: Int) async throws {
     #expect(error?.retryAt == testNow.addingTimeInterval(30))
 }
 
-@Test func `a budget that is passed in is shared by all operations`() async throws {
+@Test func `operations can share a retry budget`() async throws {
     let waits = Log<Duration>()
     let transport = ScriptedTransport([
         .failure(503, ["Retry-After": "40"]), .json(#"{"id":"1"}"#), .failure(503, ["Retry-After": "40"]),
@@ -92,7 +92,7 @@ func `other failures are not asked for again`(status: Int) async throws {
     #expect(waits.all == [.seconds(40)])
 }
 
-@Test func `a cancelled wait ends the search`() async throws {
+@Test func `cancellation during a delay ends the search`() async throws {
     let transport = ScriptedTransport([.failure(429, ["Retry-After": "10"]), .page(["1"])])
     var client = try client(transport)
     client.sleep = { _ in throw CancellationError() }
@@ -109,25 +109,25 @@ func `other failures are not asked for again`(status: Int) async throws {
     ("Thu Jan 15 09:30:07 2026", 7000), ("Thu, 15 Jan 2026 09:29:00 GMT", 0),
     ("Fri, 31 Dec 9999 23:59:59 GMT", 86_400_000),
 ])
-func `a wait is read however it is written`(value: String, milliseconds: Int) {
+func `Retry-After is read in every common format`(value: String, milliseconds: Int) {
     #expect(retryAfter(value, now: testNow) == .milliseconds(milliseconds))
 }
 
 @Test(arguments: [
     "", " ", "-5", "soon", ".5", "nan", "inf", "٣", "Thu, 45 Jan 2026 09:30:07 GMT", "a b c d e f", ",,,",
 ])
-func `what is no wait is none`(value: String) {
+func `an invalid Retry-After is ignored`(value: String) {
     #expect(retryAfter(value, now: testNow) == nil)
 }
 
-@Test func `a date is measured from the answer's own clock`() {
+@Test func `Retry-After dates are relative to the response's Date`() {
     let wait = retryAfter(
         "Thu, 15 Jan 2026 09:30:07 GMT", answeredAt: "Thu, 15 Jan 2026 09:30:02 GMT",
         now: testNow.addingTimeInterval(-600))
     #expect(wait == .seconds(5))
 }
 
-@Test func `dates of servers are read, and impossible ones are not`() {
+@Test func `date parsers accept valid dates and reject impossible ones`() {
     #expect(ServerDate.graph("2026-01-15T09:30:00") == testNow)
     #expect(ServerDate.graph("2026-01-15T09:30:00.1234567Z") == testNow)
     #expect(ServerDate.graph("1970-01-01T00:00:00") == Date(timeIntervalSince1970: 0))
@@ -140,7 +140,7 @@ func `what is no wait is none`(value: String) {
     }
 }
 
-/// The wait that an answer with this field asks for.
+/// Returns the delay that a response with this Retry-After field requests.
 func retryAfter(_ value: String, answeredAt date: String? = nil, now: Date) -> Duration? {
     var fields: HTTPFields = ["Retry-After": value]
     fields["Date"] = date

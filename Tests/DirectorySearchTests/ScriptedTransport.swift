@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import DirectorySearch
 
-/// A transport that answers from a script and remembers what it was sent.
+/// A transport that returns scripted responses and records the requests.
 final class ScriptedTransport: HTTPTransport {
     struct ScriptEnded: Error {}
 
@@ -45,7 +45,7 @@ final class ScriptedTransport: HTTPTransport {
     var tokens: [String?] { requests.map { $0.fields["Authorization"] } }
 }
 
-/// Values that grow while a test runs.
+/// A thread-safe list of values that a test appends to.
 final class Log<Value: Sendable>: Sendable {
     private let values = Mutex<[Value]>([])
     func append(_ value: Value) { values.withLock { $0.append(value) } }
@@ -59,7 +59,7 @@ extension HTTPResponse {
         return HTTPResponse(status: status, fields: fields, body: Data(text.utf8))
     }
 
-    /// A page of people with these identifiers.
+    /// Creates a page of users with these identifiers.
     static func page(_ identifiers: [String], next: String? = nil) -> HTTPResponse {
         let people = identifiers.map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
         let link = next.map { #","@odata.nextLink":"\#($0)""# } ?? ""
@@ -74,7 +74,7 @@ extension HTTPResponse {
 let graph = "https://graph.microsoft.com/v1.0"
 let testNow = Date(timeIntervalSince1970: 1_768_469_400)  // 2026-01-15T09:30:00Z
 
-/// Creates a client that logs its waits, which take no time.
+/// Creates a client whose delays are only logged.
 func client(
     _ transport: any HTTPTransport, base: String = "https://graph.microsoft.com/", waits: Log<Duration>? = nil,
     retry: HTTPRetryPolicy = HTTPRetryPolicy.directory,
@@ -97,7 +97,7 @@ extension AsyncSequence {
     }
 }
 
-/// The error a search ends with.
+/// Returns the directory error that the closure throws, or `nil`.
 func failure(of body: () async throws -> some Any) async throws -> DirectoryError? {
     do {
         _ = try await body()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DirectorySearch
 
-/// The condition of a typed text and the order of its results.
+/// Tests the filter for a typed text and the order of its results.
 @Suite struct SearchTextTests {
     private func user(
         _ displayName: String, _ givenName: String? = nil, _ surname: String? = nil, mail: String? = nil
@@ -26,7 +26,7 @@ import Testing
                 }.joined(separator: " or "))
     }
 
-    @Test(arguments: 1...20) func `any number of words is a default query of at most 15 comparisons`(_ count: Int)
+    @Test(arguments: 1...20) func `any number of words is a default query with at most 15 comparisons`(_ count: Int)
         throws
     {
         let text = SearchText((1...count).map { "w\($0)" }.joined(separator: " "))
@@ -36,7 +36,7 @@ import Testing
         #expect(written.text.contains("startswith(surname,'w\(count)')") == (count <= 6))
     }
 
-    @Test func `two words are the start of one name or one name or address each`() throws {
+    @Test func `two words match one name together or a name or address each`() throws {
         let filter = try UserFilter.matching(SearchText("ada lo")).odata()
         #expect(filter.hasPrefix("startswith(givenName,'ada lo') or startswith(surname,'ada lo') or "))
         #expect(filter.contains(" or ((startswith(givenName,'ada') or startswith(surname,'ada') or "))
@@ -45,20 +45,20 @@ import Testing
         #expect(!filter.contains("startswith(mail,'ada lo')"))
     }
 
-    @Test func `a text without words is an empty search`() {
+    @Test func `a blank text is an empty search`() {
         for text in ["", " \t\n"] {
             #expect(throws: DirectoryError.self) { try UserFilter.matching(SearchText(text)).odata() }
         }
     }
 
-    @Test func `SCIM has the same comparisons, and Google compares each word with names and addresses`() throws {
+    @Test func `SCIM uses the same comparisons, and Google compares each word with names and addresses`() throws {
         let query = UserQuery(.matching(SearchText("ada lo")), select: ["displayName"])
         let scim = try #require(try query.scimRequest().filter)
         #expect(scim.contains(#"name.familyName sw "lo""#) && scim.contains(#"displayName sw "ada lo""#))
         #expect(try query.googleRequest().filter == "'ada' 'lo'")
     }
 
-    @Test func `whole words, names, display names, addresses and rooms are in this order`() {
+    @Test func `whole words rank first, then prefixes, and rooms rank last`() {
         let expected = [
             user("Ada Lovelace", "Ada", "Lovelace"), user("Grace Ada", "Grace", "Ada"),
             user("Ada (Service)", "Service"),
@@ -77,14 +77,14 @@ import Testing
         #expect(SearchText("Nunez").ranked(users).map(\.surname) == ["nunez", "NÚÑEZ", "Núñezas"])
     }
 
-    @Test func `names of combining marks are ranked in linear time`() {
+    @Test func `ranking names with combining marks takes linear time`() {
         // Comparing two of these strings normalizes them, which takes milliseconds.
         let marks = String(repeating: "\u{5B0}\u{5B9}", count: 1000)
         let users = (0..<999).map { user("Ada\(marks)\($0)", "Ada\(marks)") }
         #expect(SearchText("ada").ranked(users).count == 999)
     }
 
-    @Test func `with several words each must be good`() {
+    @Test func `each of several words affects the rank`() {
         let users = [
             user("Ada Lovejoy", "Ada", "Lovejoy"), user("Adam Love", "Adam", "Love"), user("Ada Love", "Ada", "Love"),
         ]
@@ -108,7 +108,7 @@ extension SearchTextTests {
         mutating func next() async throws -> UserPage? { rest.isEmpty ? nil : rest.removeFirst() }
     }
 
-    @Test func `pages are ranked one by one, cut to the limit, and lose additional properties`() async throws {
+    @Test func `pages are ranked one by one, limited, and stripped of additional properties`() async throws {
         let source = Pages(rest: [
             UserPage(users: [user("Adam", "Adam", "B"), user("Ada", "Ada", "A")], hasMore: true),
             UserPage(users: [user("Adele", "Adele", "B"), user("Ada", "Ada", "C")]),

@@ -7,7 +7,7 @@ import Testing
 
 private let table = SharedFolder.url("graph/query-support.json")
 
-@Suite(.enabled(if: table != nil, "the table is not beside the repository"))
+@Suite(.enabled(if: table != nil, "the table file does not exist"))
 struct SupportTableTests {
     private func file() throws -> JSONObject {
         let url = try #require(table)
@@ -26,7 +26,7 @@ struct SupportTableTests {
 
     private struct BadLevel: Error { var word: String }
 
-    @Test func `the compiled table is the file's`() throws {
+    @Test func `the compiled support table equals the file`() throws {
         let rows = try #require(try file()["filter"]?.object?.members)
         #expect(rows.count == 60 && PropertySupport.table.count == 60)
         for row in rows {
@@ -40,7 +40,7 @@ struct SupportTableTests {
         }
     }
 
-    @Test func `sorting and single users are the file's`() throws {
+    @Test func `the sort properties and single-user properties equal the file`() throws {
         let order = try #require(try file()["orderby"]?.object?.members)
         #expect(order.count == PropertySupport.orderBy.count)
         for row in order { #expect(PropertySupport.orderBy[row.name] == (try level(row.value))) }

@@ -16,13 +16,13 @@ private let full = ##"""
     "extension_0a_badge":"7","big":12345678901234567890,"tiny":-0.10}
     """##
 
-@Test(arguments: [true, false]) func `typed properties read the answer, kept as bytes or as values`(isSlice: Bool)
+@Test(arguments: [true, false]) func `typed properties read JSON slices and values`(isSlice: Bool)
     throws
 {
     let user = isSlice ? User(json: try JSONSlice(parsing: full.utf8)) : User(json: try JSONValue(parsing: full))
     #expect(user.id == "1" && user.isGuest && user.accountEnabled == false)
     #expect(user.createdDateTime == testNow)
-    #expect(user.deletedDateTime == nil && user.employeeHireDate == nil, "null, and never")
+    #expect(user.deletedDateTime == nil && user.employeeHireDate == nil, "null, and the date for \"never\"")
     #expect(user.otherMails == ["a", "b"] && user.imAddresses.isEmpty)
     #expect(user.deviceEnrollmentLimit == 5)
     #expect(user.assignedLicenses.first?.skuID == UUID(uuidString: "F8A1DB68-BE16-40ED-86D5-CB42CE701560"))
@@ -38,7 +38,7 @@ private let full = ##"""
     #expect(JSONValue.object(user.json) == (try JSONValue(parsing: full)))
 }
 
-@Test func `a person goes through any coder and comes back`() throws {
+@Test func `a user survives encoding and decoding with any coder`() throws {
     let user = User(json: try JSONSlice(parsing: full.utf8))
     let data = try JSONEncoder().encode([user])
     let back = try JSONDecoder().decode([User].self, from: data)
@@ -54,7 +54,7 @@ private let full = ##"""
     #expect(throws: DecodingError.self) { try JSONDecoder().decode(User.self, from: Data("[1]".utf8)) }
 }
 
-@Test func `setting a property changes that member and no other`() throws {
+@Test func `setting a property changes only its member`() throws {
     var user = User(json: try JSONSlice(parsing: #"{"b":1,"mail":"a","c":null}"#.utf8))
     user.mail = "x"
     user.employeeHireDate = testNow
@@ -77,13 +77,13 @@ private let full = ##"""
     ("{\"id\":\"a\u{202E}b\u{7F}\u{85}\"}", #"{"id":"a\u202eb\u007f\u0085"}"#),
     (#"{"id":"\u0041\u202e"}"#, #"{"id":"\u0041\u202e"}"#), ("{\"id\":\"Ünal 李 👩\"}", "{\"id\":\"Ünal 李 👩\"}"),
 ])
-func `a person is written on one line, safe for a terminal`(text: String, expected: String) throws {
+func `writeJSON writes one line without unsafe terminal characters`(text: String, expected: String) throws {
     var output: [UInt8] = []
     User(json: try JSONSlice(parsing: text.utf8)).writeJSON(to: &output)
     #expect(String(decoding: output, as: UTF8.self) == expected)
 }
 
-@Test func `a person without their page says the same`() throws {
+@Test func `detached() returns an equal user without its page`() throws {
     let page = try #require(
         try JSONListText(
             parsing: Array(#"{"value":[{"id":"1","mail":null,"@odata.type":"x"}, {"id" : "2\u00e9"},{}]}"#.utf8),
@@ -110,7 +110,7 @@ func `a person is written on one line, safe for a terminal`(text: String, expect
     (#""userPrincipalName":"ada","mail":"a@x""#, "ada"),
     (#""userPrincipalName":"","mail":"a@x""#, "a@x"), (#""displayName":null"#, "7"),
 ])
-func `a user in a list has the best name that the directory knows`(members: String, name: String) throws {
+func `listName is the best available name`(members: String, name: String) throws {
     let object = try #require(try JSONValue(parsing: #"{"id":"7",\#(members)}"#).object)
     #expect(User(json: object).listName == name)
 }

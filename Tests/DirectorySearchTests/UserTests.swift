@@ -9,7 +9,7 @@ private let full = #"""
     "preferredLanguage":"en"}
     """#
 
-@Test func `a person has what the answer says`() throws {
+@Test func `a user has the properties of the response`() throws {
     let user = User(json: try JSONValue(parsing: full))
     #expect(user.id == "1")
     #expect(user.name == "Ada")
@@ -27,13 +27,13 @@ private let full = #"""
     #expect(JSONValue.object(user.json) == (try JSONValue(parsing: full)))
 }
 
-@Test func `unknown members are kept, and everything is written in the order in which it came`() throws {
+@Test func `a user keeps unknown members and the order of all members`() throws {
     let user = User(json: try JSONValue(parsing: #"{"zeta":1.50,"mail":"m","alpha":{"b":[null]},"id":"7"}"#))
     #expect(JSONValue.object(user.additional).text() == #"{"zeta":1.50,"alpha":{"b":[null]}}"#)
     #expect(JSONValue.object(user.json).text() == #"{"zeta":1.50,"mail":"m","alpha":{"b":[null]},"id":"7"}"#)
 }
 
-@Test func `a member of the wrong type is absent but not lost`() throws {
+@Test func `a user keeps a member of the wrong type, which reads as nil`() throws {
     let text = #"{"id":5,"displayName":["x"],"businessPhones":["+1",2],"mail":true,"jobTitle":{}}"#
     let user = User(json: try JSONValue(parsing: text))
     #expect(user.id == nil && user.displayName == nil && user.mail == nil && user.jobTitle == nil)
@@ -42,14 +42,14 @@ private let full = #"""
 }
 
 @Test(arguments: ["null", "[]", "5", "\"x\"", "{}"])
-func `anything can be read as a person without a crash`(text: String) throws {
+func `any JSON value can be read as a user`(text: String) throws {
     let user = User(json: try JSONValue(parsing: text))
     #expect(user == User())
     #expect(user.json == JSONObject())
     #expect(user.description == "somebody")
 }
 
-@Test func `null and empty lists are written again, and yield to a value`() throws {
+@Test func `a user keeps null and empty lists until a value replaces them`() throws {
     let text = #"{"id":"1","mail":null,"businessPhones":[]}"#
     var user = User(json: try JSONValue(parsing: text))
     #expect(JSONValue.object(user.json).text() == text)
@@ -59,7 +59,7 @@ func `anything can be read as a person without a crash`(text: String) throws {
     #expect(JSONValue.object(user.json).text() == #"{"id":"1","mail":"a@x","businessPhones":["+1"]}"#)
 }
 
-@Test func `a description cannot steer a terminal`() {
+@Test func `a description escapes terminal control characters`() {
     var user = User()
     user.displayName = "evil\u{1B}]0;x\u{7}\u{202E}name\n"
     #expect(user.description == #"evil\u{1B}]0;x\u{7}\u{202E}name "#)

@@ -46,7 +46,7 @@ private let translations: [(UserFilter, String)] = [
 ]
 
 @Test(arguments: translations)
-func `a filter is said in Google's words`(filter: UserFilter, words: String) throws {
+func `a filter becomes a Google query`(filter: UserFilter, words: String) throws {
     #expect(try UserQuery(filter).googleRequest().filter == words)
 }
 
@@ -66,7 +66,7 @@ private let refusals: [(UserFilter, String)] = [
 ]
 
 @Test(arguments: refusals)
-func `what Google cannot say is refused with a sentence`(filter: UserFilter, words: String) async throws {
+func `a filter that Google does not support is invalid`(filter: UserFilter, words: String) async throws {
     let transport = ScriptedTransport([])
     let error = try await failure { try await directory(transport).users(matching: filter).collected() }
     guard case .invalidQuery(let reason)? = error?.kind else {
@@ -77,7 +77,7 @@ func `what Google cannot say is refused with a sentence`(filter: UserFilter, wor
     #expect(transport.requests.isEmpty)
 }
 
-@Test func `a request names the customer, an order and a page`() throws {
+@Test func `a Google request contains the customer, order and page size`() throws {
     var query = UserQuery(.givenName(startsWith: "A&B"), pageSize: 999)
     query.orderBy = [.descending(.surname)]
     #expect(
@@ -92,7 +92,7 @@ func `what Google cannot say is refused with a sentence`(filter: UserFilter, wor
     #expect(try UserQuery(search: .displayName("Ada L")).googleRequest().filter == "name:'Ada L'")
 }
 
-@Test func `a reader written apart reads Google's query`() throws {
+@Test func `an independent parser reads the Google query`() throws {
     var random = Seeded(state: 11)
     for round in 0..<2000 {
         let (text, other) = (random.text(), random.text())
@@ -113,7 +113,7 @@ func `what Google cannot say is refused with a sentence`(filter: UserFilter, wor
     }
 }
 
-@Test func `Google's pages are followed by token`() async throws {
+@Test func `GoogleDirectory follows nextPageToken`() async throws {
     let transport = ScriptedTransport([page(["1", "2"], next: "t/1"), page(["3"])])
     let users = try await directory(transport).users(matching: .everyone()).collected()
     #expect(users.map(\.id) == ["1", "2", "3"])
@@ -133,7 +133,7 @@ func `what Google cannot say is refused with a sentence`(filter: UserFilter, wor
         try await failure { try await directory(loop).users(matching: .everyone()).collected() }?.kind == .endlessPages)
 }
 
-@Test func `a person of Google has Graph's names, and what has none stays`() throws {
+@Test func `a Google user maps to Graph's property names and keeps its other members`() throws {
     let object = try #require(
         try JSONValue(
             parsing: #"""
@@ -159,7 +159,7 @@ func `what Google cannot say is refused with a sentence`(filter: UserFilter, wor
     #expect(User(google: ["id": 5, "emails": "x", "phones": [1]]).id == nil)
 }
 
-@Test func `one person is found by any address, and the signed-in one is refused with words`() async throws {
+@Test func `user(_:) finds a Google user by any address, and me() is not supported`() async throws {
     let transport = ScriptedTransport([
         .json(#"{"id":"7","primaryEmail":"ada@x"}"#), failed(404, "notFound"), page(["1"]),
     ])
@@ -168,7 +168,7 @@ func `what Google cannot say is refused with a sentence`(filter: UserFilter, wor
     #expect(transport.addresses[0] == GoogleDirectory.base + "/users/ada%2F@x")
     #expect(try await failure { try await directory.user("nobody@x") }?.kind == .notFound)
     guard case .unreadable? = try await failure(of: { try await directory.user("x") })?.kind else {
-        Issue.record("a list is no person")
+        Issue.record("a list is not a user")
         return
     }
     let refused = try await failure { try await directory.me() }
@@ -176,7 +176,7 @@ func `what Google cannot say is refused with a sentence`(filter: UserFilter, wor
     #expect(transport.requests.count == 3)
 }
 
-@Test func `manager, reports and groups are asked for, and a missing scope is named`() async throws {
+@Test func `detail(of:) loads manager, reports and groups from Google and names a missing scope`() async throws {
     let transport = ScriptedTransport([
         .json(#"{"id":"7","primaryEmail":"ada@x","relations":[{"type":"manager","value":"boss@x"}]}"#),
         .json(#"{"id":"8","primaryEmail":"boss@x"}"#), page(["9"]), failed(403, "insufficientPermissions"),
@@ -190,7 +190,7 @@ func `what Google cannot say is refused with a sentence`(filter: UserFilter, wor
     #expect(error.kind == .notPermitted(permissions: [GoogleDirectory.groupScope]))
 }
 
-@Test func `Google's failures are told apart by their reasons`() async throws {
+@Test func `GoogleDirectory classifies errors by reason`() async throws {
     let waits = Log<Duration>()
     let busy = ScriptedTransport([failed(403, "userRateLimitExceeded"), failed(429, "rateLimitExceeded"), page(["1"])])
     #expect(try await directory(busy, waits: waits).users(matching: .everyone()).collected().count == 1)
@@ -206,7 +206,7 @@ func `what Google cannot say is refused with a sentence`(filter: UserFilter, wor
     #expect(try await kind(failed(400, "invalid"))?.kind == .badRequest)
 }
 
-@Test func `many names are looked up in Google's directory in their order`() async throws {
+@Test func `lookUp returns Google users in input order`() async throws {
     let transport = ScriptedTransport { request in
         let name = request.url.lastPathComponent
         return name.hasPrefix("x") ? failed(404, "notFound") : .json(#"{"id":"\#(name)"}"#)

@@ -6,21 +6,21 @@ import Synchronization
 
 @testable import DirectorySearch
 
-/// A service with people and `/users/delta`: lists, changes since a token, and what goes wrong with them.
+/// A directory with `/users/delta`: full lists, changes since a token, and injected errors.
 final class DeltaService: Sendable {
     struct State {
         var people: [String: JSONObject] = [:]
-        /// Who changed when; the number is the token.
+        /// The identifiers in the order of their changes. The index is the token.
         var log: [String] = []
         var pageSize = 3
-        /// Tokens below this are forgotten: 410.
+        /// The service has forgotten older tokens and returns 410.
         var oldestToken = 0
-        /// Answers given instead, first come first served.
+        /// Responses to return instead, in order.
         var failures: [HTTPResponse] = []
-        /// Makes the responses instead.
+        /// Creates the response for every request, if set.
         var makeFailure: (@Sendable () -> HTTPResponse)?
         var requests: [HTTPRequest] = []
-        /// Done once, with the number of the request that is being answered.
+        /// Runs during each request, with its number.
         var meanwhile: (@Sendable (Int) -> Void)?
     }
 
@@ -82,7 +82,7 @@ final class DeltaService: Sendable {
             if parts.count == 4, let began = Int(parts[1]), began < state.oldestToken {
                 return .failure(410, code: "syncStateNotFound")
             }
-            // list-TOKEN--LASTID lists people; log-TOKEN-END-PLACE goes through the changes.
+            // list-TOKEN--LASTID lists users; log-TOKEN-END-POSITION lists changes.
             if parts.count == 4, parts[0] == "log" { return Self.changes(parts, state) }
             let began = parts.count == 4 ? parts[1] : String(state.log.count)
             let last = parts.count == 4 ? parts[3] : ""
@@ -124,7 +124,7 @@ final class DeltaService: Sendable {
     }
 }
 
-/// A directory of a store that goes with the test.
+/// A temporary folder for a store.
 final class TestStore: Sendable {
     let directory: StoreLocation
     let account = Account.ID(rawValue: "ada-1")
@@ -147,14 +147,14 @@ final class TestStore: Sendable {
             maximumUsers: maximumUsers)
     }
 
-    /// Everybody who is kept, by identifier.
+    /// Returns all users of the offline copy, by identifier.
     func everybody() async throws -> [String: User] {
         let users = try await offline.users(matching: nil, limit: 100_000)
         return Dictionary(users.map { ($0.id ?? "", $0) }, uniquingKeysWith: { first, _ in first })
     }
 }
 
-/// The failure of the offline index that a question ends with.
+/// Returns the kind of the offline index error that the closure throws, or `nil`.
 func offlineFailure(_ body: () async throws -> some Any) async throws -> OfflineIndexError.Kind? {
     do {
         _ = try await body()

@@ -15,23 +15,23 @@ import Testing
         for number in 0..<count { service.person("id-\(1000 + number)", "Given\(number)", "Sur\(number)") }
     }
 
-    @Test func `the first sync lists everybody and the next ones only what changed`() async throws {
+    @Test func `the first sync lists all users and later syncs only load changes`() async throws {
         fill(8)
         let first = try await store.sync(service).run()
         #expect(first.users == 8 && first.changed == 8 && first.pages == 3 && first.phase == .current)
-        service.put("id-1002", ["displayName": "Somebody Else"])
+        service.put("id-1002", ["displayName": "Someone Else"])
         service.remove("id-1003")
         let second = try await store.sync(service).run()
         #expect(second.users == 7 && second.changed == 1 && second.removed == 1 && second.pages == 1)
         let everybody = try await store.everybody()
-        #expect(everybody.count == 7 && everybody["id-1002"]?.displayName == "Somebody Else")
+        #expect(everybody.count == 7 && everybody["id-1002"]?.displayName == "Someone Else")
         #expect(everybody["id-1002"]?.givenName == "Given2")
         let summary = try #require(try await store.index.summary())
         #expect(summary.users == 7 && !summary.isListing && summary.completed == testNow && summary.size > 0)
         #expect(summary.properties == UserQuery.defaultProperties)
     }
 
-    @Test func `requests name the properties, follow links byte for byte and say what is preferred`() async throws {
+    @Test func `requests select the properties, preserve link URLs and send Prefer`() async throws {
         fill(4)
         try await store.sync(service, ["displayName", "mail"]).run()
         try await store.sync(service).run()
@@ -45,7 +45,7 @@ import Testing
             ])
     }
 
-    @Test func `only the chosen properties are kept`() async throws {
+    @Test func `the offline copy contains only the selected properties`() async throws {
         service.person("a", "Ada", "Lovelace", ["jobTitle": "Engineer", "@odata.type": "#microsoft.graph.user"])
         try await store.sync(service, ["givenName", "mail"]).run()
         let user = try #require(try await store.everybody()["a"])
@@ -54,9 +54,9 @@ import Testing
         #expect(bytes.range(of: Data("Engineer".utf8)) == nil && bytes.range(of: Data("Ada".utf8)) != nil)
     }
 
-    @Test func `a sync that is stopped at any step goes on from there`() async throws {
+    @Test func `an interrupted sync resumes at any step`() async throws {
         fill(10)
-        // A new value each time, as a process that was killed would have it.
+        // A new value for each step, as after the process was killed.
         var phases: [DirectorySync.Progress.Phase] = []
         for _ in 0..<100 {
             let phase = try await store.sync(service).step().phase
@@ -69,12 +69,12 @@ import Testing
         for number in 0..<7 { service.put("id-\(1000 + number)", ["jobTitle": .string("T\(number)")]) }
         #expect(try await store.sync(service).step().phase == .changes)
         let rest = try await store.sync(service).run()
-        // Two pages of what was begun, and one to see what came since.
+        // Two pages of the interrupted sync, and one with the changes since then.
         #expect(rest.changed == 4 && rest.pages == 3)
         #expect(try await store.everybody()["id-1006"]?.jobTitle == "T6")
     }
 
-    @Test func `a place that the service has forgotten begins a new list, and who was removed meanwhile goes`()
+    @Test func `an expired delta token starts a full sync and removes deleted users`()
         async throws
     {
         fill(7)
@@ -85,7 +85,7 @@ import Testing
         let sync = try store.sync(service)
         let restarted = try await sync.step()
         #expect(restarted.restarts == 1 && restarted.phase == .listing)
-        // Until the new list is at its end everybody stays.
+        // Until the new list is complete, the copy keeps all users.
         #expect(try await store.everybody().count == 7)
         #expect(try await store.index.summary()?.isListing == true)
         let done = try await sync.run()
@@ -96,14 +96,14 @@ import Testing
     }
 
     @Test(arguments: ["syncStateNotFound", "resyncRequired", "Directory_ExpiredPageToken"])
-    func `the codes of a forgotten place count with the status 400 too`(_ code: String) async throws {
+    func `a 400 with the code of an expired token also starts a full sync`(_ code: String) async throws {
         fill(2)
         try await store.sync(service).run()
         service.state.withLock { $0.failures = [.failure(400, code: code)] }
         #expect(try await store.sync(service).run().restarts == 1)
     }
 
-    @Test func `a service that forgets every place at once is not asked for ever`() async throws {
+    @Test func `a sync stops if the service rejects every token`() async throws {
         fill(8)
         service.state.withLock { $0.oldestToken = .max }
         let kind = try await failure { try await store.sync(service).run() }?.kind
@@ -111,7 +111,7 @@ import Testing
         #expect(service.requests.count < 20)
     }
 
-    @Test func `a list that is forgotten in the middle begins anew`() async throws {
+    @Test func `a list that expires midway starts again`() async throws {
         fill(8)
         #expect(try await store.sync(service).step().phase == .listing)
         service.put("id-1000", ["jobTitle": "Boss"])
@@ -121,7 +121,7 @@ import Testing
         #expect(try await store.everybody()["id-1000"]?.jobTitle == "Boss")
     }
 
-    @Test func `other properties begin a new list, the same in another order do not`() async throws {
+    @Test func `different properties start a full sync, but a different order does not`() async throws {
         service.person("a", "Ada", "Lovelace", ["jobTitle": "Engineer"])
         try await store.sync(service, ["givenName", "jobTitle"]).run()
         try await store.sync(service, ["jobTitle", "givenName"]).run()
@@ -133,7 +133,7 @@ import Testing
         #expect(try await store.index.summary()?.properties == ["surname"])
     }
 
-    @Test func `properties that the service refuses leave the copy as it was`() async throws {
+    @Test func `a sync with rejected properties keeps the old copy`() async throws {
         service.person("a", "Ada", "Lovelace")
         try await store.sync(service, ["givenName"]).run()
         service.state.withLock { $0.failures = [.failure(400)] }
@@ -146,13 +146,13 @@ import Testing
         #expect(service.requests.last?.url.absoluteString.contains("$deltatoken=") == true)
     }
 
-    @Test func `a first sync that nobody answers leaves no copy`() async throws {
+    @Test func `a first sync that is denied leaves no copy`() async throws {
         fill(5)
         service.state.withLock { $0.failures = [.failure(403)] }
         #expect(try await failure { try await store.sync(service).run() } != nil)
         #expect(try await store.index.summary() == nil)
         #expect(try FileManager.default.contentsOfDirectory(atPath: store.directory.path).isEmpty)
-        // Once there is somebody, what is there stays.
+        // After the first page, a failed sync keeps the users.
         let sync = try store.sync(service)
         _ = try await sync.step()
         service.state.withLock { $0.failures = [.failure(403)] }
@@ -161,7 +161,7 @@ import Testing
         #expect(try await store.sync(service).run().users == 5)
     }
 
-    @Test func `only what changed about somebody is merged, and null takes it away`() async throws {
+    @Test func `changes merge with the stored user, and null clears a property`() async throws {
         service.person("a", "Ada", "Lovelace", ["jobTitle": "Engineer"])
         try await store.sync(service).run()
         let link = #""@odata.deltaLink":"\#(graph)/users/delta?$deltatoken=log-1--0""#
@@ -176,12 +176,12 @@ import Testing
         #expect(try await store.offline.users(matching: .surname(startsWith: "love"), limit: 9).isEmpty)
     }
 
-    @Test func `a page that another process saved meanwhile is dropped`() async throws {
+    @Test func `a sync drops a page that another process saved first`() async throws {
         fill(9)
         let other = try store.sync(service)
         let first = try store.sync(service)
         _ = try await first.step()
-        // Both ask for the second page; the other one is quicker.
+        // Both request the second page, and the other process saves it first.
         let (store, service) = (store, service)
         let once = Mutex(false)
         let gate = AsyncGate()
@@ -207,7 +207,7 @@ import Testing
         #expect(try await store.everybody().count == 9)
     }
 
-    @Test func `signing out while an answer is awaited leaves nothing behind`() async throws {
+    @Test func `a sign-out during a sync leaves no files`() async throws {
         fill(9)
         let (store, service) = (store, service)
         let directory = GraphDirectory(makeClient: {
@@ -222,7 +222,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: store.directory.path).isEmpty)
     }
 
-    @Test func `answers that are not a list of changes are refused and nothing is saved`() async throws {
+    @Test func `invalid delta responses save no changes`() async throws {
         fill(2)
         try await store.sync(service).run()
         let next = #""@odata.nextLink":"\#(graph)/users/delta?$skiptoken=x""#
@@ -245,7 +245,7 @@ import Testing
         #expect(try await store.sync(service).run().users == 2)
     }
 
-    @Test func `pages without end are given up`() async throws {
+    @Test func `a sync stops after repeated pages`() async throws {
         service.state.withLock {
             $0.failures = Array(
                 repeating: .json(
@@ -304,16 +304,16 @@ import Testing
         #expect(number.all.count <= 18)
     }
 
-    @Test func `the place in an answer to a retried request is not gone on from`() async throws {
+    @Test func `a sync does not resume from the response to a retried request`() async throws {
         fill(5)
         service.state.withLock { $0.failures = [.failure(503)] }
         let done = try await store.sync(service).run()
         #expect(done.users == 5 && done.pages == 2)
-        // Refused, answered after a retry, answered without one; then the second page.
+        // Failed, succeeded after a retry, succeeded without one; then the second page.
         #expect(service.requests.map { $0.fields["Retry-Attempt"] } == [nil, "1", nil, nil])
     }
 
-    @Test func `wrong properties are told before anything is made`() async throws {
+    @Test func `a sync rejects invalid properties before it creates a copy`() async throws {
         for properties in [[], ["given name"], ["a&b"]] {
             let error = try await failure { try await store.sync(service, properties).run() }
             guard case .invalidQuery? = error?.kind else { throw Unexpected() }
@@ -322,7 +322,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: store.directory.path))
     }
 
-    @Test func `any sequence of changes, stops and new lists ends with what the service has`() async throws {
+    @Test func `any sequence of changes, interruptions and full syncs ends with the service's users`() async throws {
         var random = Seeded(state: 7)
         let names = ["Ada", "Ünal", "李", "O'Brien", "Jean-Luc", "Åse", "Zoë", "de la Cruz"]
         for round in 0..<40 {
@@ -351,7 +351,7 @@ import Testing
             #expect(everybody[id]?.displayName == person["displayName"]?.string)
             #expect(everybody[id]?.jobTitle == person["jobTitle"]?.string)
         }
-        // The index of words has everybody once, and nobody who is gone.
+        // The word index contains each user once and no deleted user.
         for name in names {
             let found = try await store.offline.users(matching: .givenName(startsWith: name), limit: 1000)
             let all = expected.filter { $0.value["givenName"]?.string == name }
@@ -369,7 +369,7 @@ import Testing
         }
     }
 
-    /// Does something before each request is answered.
+    /// A transport that runs a closure before each request.
     struct Held: HTTPTransport {
         let inner: any HTTPTransport
         let before: @Sendable () async throws -> Void
@@ -394,7 +394,7 @@ import Testing
     }
 
     @Test(arguments: [404, 405, 501])
-    func `a service without a list of changes does not support a sync`(status: Int) async throws {
+    func `a sync is not supported if the service has no delta query`(status: Int) async throws {
         service.state.withLock { $0.failures = [.failure(status)] }
         let error = try await failure { try await store.sync(service).run() }
         #expect(error?.kind == .notSupported && error?.status == status)

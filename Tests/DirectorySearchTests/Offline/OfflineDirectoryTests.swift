@@ -49,7 +49,7 @@ import Testing
         #expect(names(try await filled().users(typed: text)) == expected)
     }
 
-    @Test func `what is typed is never a command of the index`() async throws {
+    @Test func `typed text is never an index command`() async throws {
         let offline = try await filled()
         for text in [
             "\"", "\"\"", "ada\" OR \"zola", "ada*", "* *", "NOT ada", "{givenName} : ada", "(ada", "ada)", "^ada",
@@ -68,7 +68,7 @@ import Testing
         #expect(try await offline.users(typed: "(ada) love*").isEmpty)
     }
 
-    @Test func `somebody is found by identifier, sign-in name and mail address`() async throws {
+    @Test func `user(_:) finds a user by identifier, sign-in name and mail address`() async throws {
         let offline = try await filled()
         #expect(try await offline.user("4").surname == "Zola")
         #expect(try await offline.user("Ada.Lovelace@Contoso.example").id == "1")
@@ -109,7 +109,7 @@ import Testing
         #expect(try await found(.property(.id, equals: "3")) == ["3"])
     }
 
-    @Test func `what only the service can answer is refused with the reason`() async throws {
+    @Test func `a filter that needs the service is not in the copy`() async throws {
         let offline = try await filled()
         for filter in [
             UserFilter.raw("accountEnabled eq true"), .property(UserProperty(rawValue: "city"), startsWith: "x"),
@@ -126,7 +126,7 @@ import Testing
                 == .emptySearch)
     }
 
-    @Test func `pages give everybody once`() async throws {
+    @Test func `pages contain each user once`() async throws {
         for number in 0..<1300 { service.person("n\(number)", "Same", "Name\(number)") }
         let offline = try await filled()
         for filter in [nil, UserFilter.givenName(startsWith: "same"), .department(startsWith: "zzz")] {
@@ -143,19 +143,19 @@ import Testing
         }
     }
 
-    @Test func `a person has the properties asked for, and null where there is no value`() async throws {
+    @Test func `user(_:select:) returns the selected properties, with null for missing values`() async throws {
         let offline = try await filled()
         let user = try await offline.user("4", select: ["displayName", "jobTitle", "city"])
         #expect(user.json.members.map(\.name) == ["id", "displayName", "jobTitle"] && user.json["jobTitle"] == .null)
     }
 
-    @Test func `without a copy the question fails and says so`() async throws {
+    @Test func `a query without a copy throws "missing"`() async throws {
         #expect(try await offlineFailure { try await store.offline.users(typed: "ada") } == .missing)
         #expect(try await store.index.summary() == nil)
         #expect(!FileManager.default.fileExists(atPath: store.directory.path))
     }
 
-    @Test func `the file is the user's alone, and so is what stands beside it`() async throws {
+    @Test func `only the owner can read the copy and its additional files`() async throws {
         let offline = try await filled()
         _ = try await offline.users(typed: "ada")
         let names = try FileManager.default.contentsOfDirectory(atPath: store.directory.path)
@@ -168,14 +168,14 @@ import Testing
             try FileManager.default.attributesOfItem(atPath: store.directory.path)[.posixPermissions] as? Int == 0o700)
     }
 
-    @Test func `the copy of one account says nothing about another`() async throws {
+    @Test func `each account has a separate copy`() async throws {
         _ = try await filled()
         let other = Account.ID(rawValue: "other")
         #expect(
             try await offlineFailure {
                 try await OfflineDirectory(account: other, in: store.directory).users(typed: "ada")
             } == .missing)
-        // Not even when the file is put in its place.
+        // The copy of another account is rejected even under the right file name.
         try FileManager.default.copyItem(
             atPath: store.index.path, toPath: OfflineIndex(account: other, in: store.directory).path)
         #expect(
@@ -184,7 +184,7 @@ import Testing
             } == .anotherAccount)
     }
 
-    @Test func `forgetting overwrites and removes, and the open directory sees it`() async throws {
+    @Test func `forget(account:in:) overwrites and removes the copy, and an open directory notices`() async throws {
         let offline = try await filled()
         #expect(try await offline.users(typed: "ada").count == 4)
         let file = try #require(FileHandle(forReadingAtPath: store.index.path))
@@ -197,7 +197,7 @@ import Testing
         #expect(try await offline.users(typed: "ada").count == 4)
     }
 
-    @Test func `damage is told, and forgetting mends it`() async throws {
+    @Test func `a query reports a damaged copy, and forget(account:in:) repairs it`() async throws {
         let offline = try await filled()
         for damage in [Data(), Data("no database".utf8), Data(repeating: 0, count: 8192)] {
             try damage.write(to: URL(filePath: store.index.path))
@@ -210,7 +210,7 @@ import Testing
         #expect(try await offline.users(typed: "ada").count == 4)
     }
 
-    @Test func `copies are listed by their accounts, whatever the identifiers`() async throws {
+    @Test func `all(in:) lists the copies of all accounts`() async throws {
         service.person("1", "Ada", "Lovelace")
         let accounts = ["plain_1-x", "a/b", "../up", "ü", "~41", String(repeating: "x", count: 65)]
         for name in accounts {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DirectorySearch
 
-/// The copy in the place of any other directory.
+/// Tests the offline copy as a `UserDirectory`.
 @Suite struct OfflineUserDirectoryTests {
     let store = TestStore()
     let service = DeltaService()
@@ -21,7 +21,7 @@ import Testing
         try await filled().users(matching: filter).collected().compactMap(\.id)
     }
 
-    @Test func `a query is answered in pages up to its limit`() async throws {
+    @Test func `a query returns pages up to its limit`() async throws {
         let directory = try await filled()
         var query = UserQuery.everyone(pageSize: 3)
         #expect(try await directory.pages(matching: query).collected().map(\.users.count) == [3, 1])
@@ -31,7 +31,7 @@ import Testing
         #expect(try await directory.users(matching: query).collected().isEmpty)
     }
 
-    @Test func `comparisons of every kind that the copy can make`() async throws {
+    @Test func `the copy supports each comparison of its properties`() async throws {
         #expect(try await found(.property(.mail, endsWith: "SMITH@contoso.example")) == ["2"])
         #expect(try await found(.property(.department, isNot: "sales")) == ["1", "3"])
         #expect(try await found(!.givenName(startsWith: "ada")) == ["3", "4"])
@@ -42,7 +42,7 @@ import Testing
         #expect(try await found(.givenName(startsWith: "ada") && .department(startsWith: "s")) == ["2"])
     }
 
-    @Test func `what it does not have is a wrong query`() async throws {
+    @Test func `a query for missing data is not in the copy`() async throws {
         let directory = try await filled()
         var queries = [UserQuery(search: .raw("\"mail:ada\"")), .everyone(), .everyone(), .everyone()]
         queries[1].orderBy = [.ascending(.displayName)]
@@ -57,7 +57,7 @@ import Testing
         }
         let unknown = try await failure { try await directory.me() }
         guard case .notInCopy? = unknown?.kind else {
-            Issue.record("the copy said who is signed in")
+            Issue.record("the copy returned a signed-in user")
             return
         }
     }
@@ -77,7 +77,7 @@ import Testing
         #expect(try await directory.count(of: .everyone(pageSize: 0, limit: 0)) == 4)
     }
 
-    @Test func `many people are looked up in the order of their names`() async throws {
+    @Test func `lookUp returns users in input order`() async throws {
         let directory = try await filled()
         let answers = try await directory.lookUp(["4", "nobody", "ada.lovelace@contoso.example"]).collected()
         #expect(answers.map { try? $0.result.get().id } == ["4", nil, "1"])

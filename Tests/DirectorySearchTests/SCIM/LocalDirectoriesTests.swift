@@ -5,7 +5,7 @@ import Testing
 
 @testable import DirectorySearch
 
-@Test func `everybody of the local provider comes once, by SCIM and by Google`() async throws {
+@Test func `SCIM and Google list each user of the local provider once`() async throws {
     let local = try await Local()
     let names = Set(local.provider.users.map(\.userPrincipalName))
     var query = UserQuery.everyone(pageSize: 7)
@@ -18,7 +18,7 @@ import Testing
     #expect(pages.first?.count == names.count)
 }
 
-@Test func `the local provider finds whom a filter describes`() async throws {
+@Test func `SCIM and Google filters find the matching users of the local provider`() async throws {
     let local = try await Local()
     let people = local.provider.users
     func expectSame(_ filter: UserFilter, _ google: Bool, _ condition: (StoredUser) -> Bool) async throws {
@@ -43,7 +43,7 @@ import Testing
     }
 }
 
-@Test func `one person of the local provider is the same by SCIM and by Google`() async throws {
+@Test func `SCIM and Google return the same user of the local provider`() async throws {
     let local = try await Local()
     let ada = try #require(local.provider.users.first)
     let scim = try local.scim()

@@ -23,7 +23,7 @@ private func directory(
     return SCIMDirectory(client: client)
 }
 
-/// A page of people with these identifiers.
+/// Creates a page of users with these identifiers.
 private func page(_ identifiers: [String], start: Int? = nil, total: Int) -> HTTPResponse {
     let people = identifiers.map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
     let begun = start.map { #","startIndex":\#($0)"# } ?? ""
@@ -36,7 +36,7 @@ private func failed(_ status: Int, _ fields: HTTPFields = [:]) -> HTTPResponse {
         status: status, fields)
 }
 
-@Test func `SCIM's pages are followed by number while the total changes`() async throws {
+@Test func `pages follow startIndex while totalResults changes`() async throws {
     let transport = ScriptedTransport([
         page(["1", "2"], start: 1, total: 3), page(["3", "4"], start: 3, total: 5), page(["5"], start: 5, total: 5),
     ])
@@ -48,7 +48,7 @@ private func failed(_ status: Int, _ fields: HTTPFields = [:]) -> HTTPResponse {
     #expect(transport.requests.allSatisfy { $0.url.absoluteString.hasPrefix(base + "/Users?") })
 }
 
-@Test func `a limit ends the pages, and a total is given once`() async throws {
+@Test func `a limit ends the pages, and only the first page has the total`() async throws {
     let transport = ScriptedTransport([page(["1", "2"], total: 9), page(["3", "4"], total: 9)])
     var query = UserQuery.everyone(pageSize: 2)
     query.limit = 3
@@ -59,7 +59,7 @@ private func failed(_ status: Int, _ fields: HTTPFields = [:]) -> HTTPResponse {
     #expect(pages.last?.hasMore == true)
 }
 
-@Test func `who comes while people are listed makes nobody come twice`() async throws {
+@Test func `a user who is added during the list causes no duplicates`() async throws {
     let transport = ScriptedTransport([
         page(["1", "2", "3"], total: 5), page(["3", "4", "5"], total: 7), page(["5"], total: 7),
     ])
@@ -68,7 +68,7 @@ private func failed(_ status: Int, _ fields: HTTPFields = [:]) -> HTTPResponse {
     #expect(transport.addresses.last?.hasSuffix("&startIndex=7") == true)
 }
 
-@Test func `a service that ignores the place does not loop`() async throws {
+@Test func `a service that ignores startIndex does not cause a loop`() async throws {
     let transport = ScriptedTransport { _ in page(["1", "2"], start: 1, total: 9) }
     let error = try await failure {
         try await directory(transport).users(matching: .everyone(pageSize: 2)).collected()
@@ -77,7 +77,7 @@ private func failed(_ status: Int, _ fields: HTTPFields = [:]) -> HTTPResponse {
     #expect(transport.requests.count == 3)
 }
 
-@Test func `an answer that is no list of SCIM's is an error, and nobody is no list`() async throws {
+@Test func `a response that is not a SCIM list is an error, but an empty list is valid`() async throws {
     let empty = ScriptedTransport([.json(#"{"totalResults":0}"#)])
     #expect(try await directory(empty).users(matching: .everyone()).collected().isEmpty)
     for text in [#"{"totalResults":3}"#, #"{"Resources":[]}"#, "[]", "{", #"{"Resources":[1],"totalResults":1}"#] {
@@ -90,7 +90,7 @@ private func failed(_ status: Int, _ fields: HTTPFields = [:]) -> HTTPResponse {
     }
 }
 
-@Test func `a person of SCIM has Graph's names, and what has none stays`() throws {
+@Test func `a SCIM user maps to Graph's property names and keeps its other members`() throws {
     let object = try #require(
         try JSONValue(
             parsing: #"""
@@ -120,7 +120,7 @@ private func failed(_ status: Int, _ fields: HTTPFields = [:]) -> HTTPResponse {
     #expect(User(scim: ["id": 5, "emails": [1, "a", [:]], "name": "x"]).id == nil)
 }
 
-@Test func `one person is found by identifier, by sign-in name and by mail address`() async throws {
+@Test func `user(_:) finds a user by identifier, userName or mail address`() async throws {
     let ada = HTTPResponse.json(#"{"id":"7","userName":"ada"}"#)
     let byID = ScriptedTransport([ada])
     #expect(try await directory(byID).user("a/b?c").id == "7")
@@ -137,7 +137,7 @@ private func failed(_ status: Int, _ fields: HTTPFields = [:]) -> HTTPResponse {
     #expect(try await failure { try await directory(none).user("ada@x") }?.kind == .notFound)
     let list = ScriptedTransport([page(["7"], total: 1)])
     guard case .unreadable? = try await failure(of: { try await directory(list).user("7") })?.kind else {
-        Issue.record("a list is no person")
+        Issue.record("a list is not a user")
         return
     }
     #expect(try await failure { try await directory(list).user(" ") }?.kind == .emptySearch)
@@ -156,7 +156,7 @@ func `a service that ignores filters does not return another user`(users: String
     #expect(error?.kind == .notSupported && error?.message?.contains("ignores the filter") == true)
 }
 
-@Test func `names and mail addresses are compared without letter case`() async throws {
+@Test func `user(_:) compares names and mail addresses without case`() async throws {
     let named = ScriptedTransport([
         failed(404), .json(#"{"totalResults":1,"Resources":[{"id":"7","userName":"Ada"}]}"#),
     ])
@@ -168,7 +168,7 @@ func `a service that ignores filters does not return another user`(users: String
     #expect(try await directory(mail).user("ada@X").id == "7")
 }
 
-@Test func `the signed-in person is asked for, and a service without that is told`() async throws {
+@Test func `me() requests /Me and is not supported if the service lacks it`() async throws {
     let here = ScriptedTransport([.json(#"{"id":"7"}"#)])
     #expect(try await directory(here).me().id == "7")
     #expect(here.addresses[0].hasPrefix(base + "/Me?"))
@@ -178,7 +178,7 @@ func `a service that ignores filters does not return another user`(users: String
     }
 }
 
-@Test func `manager, reports and groups come from SCIM's own members`() async throws {
+@Test func `detail(of:) loads manager, reports and groups from SCIM attributes`() async throws {
     let transport = ScriptedTransport([
         .json(
             #"{"id":"7","groups":[{"value":"g","display":"Staff"}],"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User":{"manager":{"value":"8"}}}"#
@@ -197,7 +197,7 @@ func `a service that ignores filters does not return another user`(users: String
     #expect(transport.addresses[2].contains("manager.value%20eq%20%227%22"))
 }
 
-@Test func `many names are looked up in their order`() async throws {
+@Test func `lookUp returns SCIM users in input order`() async throws {
     let transport = ScriptedTransport { request in
         let address = request.url.absoluteString
         guard let name = address.dropFirst((base + "/Users/").count).split(separator: "?").first,
@@ -228,7 +228,7 @@ func `a service that ignores filters does not return another user`(users: String
 
 // MARK: Failures
 
-@Test func `SCIM's failures are read, waited for and renewed as Graph's are`() async throws {
+@Test func `the SCIM client retries, refreshes tokens and reads errors like the Graph client`() async throws {
     let waits = Log<Duration>()
     let throttled = ScriptedTransport([failed(429, ["Retry-After": "7"]), page(["1"], total: 1)])
     #expect(try await directory(throttled, waits: waits).users(matching: .everyone()).collected().count == 1)

@@ -39,7 +39,7 @@ private let enterprise = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:
             #"(active eq true or title pr) and name.familyName sw "L""#
         ),
     ] as [(UserFilter, String)])
-func `a filter is said in SCIM's words`(filter: UserFilter, words: String) throws {
+func `a filter becomes a SCIM filter`(filter: UserFilter, words: String) throws {
     #expect(try UserQuery(filter).scimRequest().filter == words)
 }
 
@@ -60,7 +60,7 @@ private let many = UserFilter.any(of: (0...200).map { UserFilter.property(.mail,
         (many, "more than 200 comparisons"),
         (deep, "deeper than 32 levels"),
     ] as [(UserFilter, String)])
-func `what SCIM cannot say is refused with a sentence`(filter: UserFilter, words: String) async throws {
+func `a filter that SCIM does not support is invalid`(filter: UserFilter, words: String) async throws {
     let transport = ScriptedTransport([])
     let directory = SCIMDirectory(client: try client(transport))
     let error = try await failure { try await directory.users(matching: filter).collected() }
@@ -72,7 +72,7 @@ func `what SCIM cannot say is refused with a sentence`(filter: UserFilter, words
     #expect(transport.requests.isEmpty)
 }
 
-@Test func `queries that SCIM cannot answer are refused, and empty texts too`() throws {
+@Test func `unsupported SCIM queries and empty texts are errors`() throws {
     func reason(_ change: (inout UserQuery) -> Void) -> String? {
         var query = UserQuery.everyone()
         change(&query)
@@ -93,7 +93,7 @@ func `what SCIM cannot say is refused with a sentence`(filter: UserFilter, words
     #expect(reason { _ in } == nil)
 }
 
-@Test func `a request asks for attributes, an order and a page`() throws {
+@Test func `a SCIM request contains attributes, order and page`() throws {
     var query = UserQuery(
         .givenName(startsWith: "A&B+"), select: ["id", "displayName", "mail", "manager.displayName"], pageSize: 50)
     query.orderBy = [.descending(.surname)]
@@ -109,7 +109,7 @@ func `what SCIM cannot say is refused with a sentence`(filter: UserFilter, words
     )
 }
 
-@Test func `what is too long for an address is sent as a body`() throws {
+@Test func `a query that is too long for a URL becomes a POST to .search`() throws {
     let filter = UserFilter.any(of: (0..<200).map { UserFilter.property(.mail, equals: "person\($0)@contoso.example") })
     let request = try UserQuery(filter, select: ["id"], pageSize: 50).scimRequest()
         .page(at: "51", option: "startIndex")
@@ -123,9 +123,9 @@ func `what SCIM cannot say is refused with a sentence`(filter: UserFilter, words
     #expect(try UserQuery(.mail(startsWith: "a")).scimRequest().body == nil)
 }
 
-// MARK: A reader written apart
+// MARK: An independent parser
 
-/// A random filter, and what the local provider's reader should make of it.
+/// Returns a random filter and its expected parse result.
 private func filter(_ random: inout Seeded, depth: Int) -> (UserFilter, ODataFilter) {
     let text = random.text()
     func operand(_ property: LocalProvider.UserProperty) -> ODataFilter.Operand { .init(property: property) }
@@ -149,7 +149,7 @@ private func filter(_ random: inout Seeded, depth: Int) -> (UserFilter, ODataFil
     }
 }
 
-@Test func `a SCIM reader written apart reads the filter that was built`() throws {
+@Test func `an independent parser reads the SCIM filter`() throws {
     var random = Seeded(state: 2027)
     for round in 0..<2000 {
         let (filter, expected) = filter(&random, depth: 4)
@@ -159,7 +159,7 @@ private func filter(_ random: inout Seeded, depth: Int) -> (UserFilter, ODataFil
     }
 }
 
-@Test func `a request line has no bytes but those of an address`() throws {
+@Test func `a request target contains only URL characters`() throws {
     var random = Seeded(state: 3)
     for _ in 0..<500 {
         let filter = UserFilter.givenName(startsWith: random.text())
