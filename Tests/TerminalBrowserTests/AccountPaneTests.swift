@@ -4,7 +4,7 @@ import Testing
 @testable import TerminalBrowser
 
 @Suite struct AccountPaneTests {
-    @Test func `without an account it offers to sign in, and what was typed is searched for afterwards`() {
+    @Test func `without an account the browser offers a sign-in and then searches for the typed text`() {
         var browser = DrivenModel(accounts: [])
         #expect(browser.shows("You are not signed in yet."))
         #expect(browser.shows("Enter signs in."))
@@ -24,7 +24,7 @@ import Testing
         #expect(browser.shows("Signed in as ada@contoso.com."))
     }
 
-    @Test func `a device code is shown large enough to be read`() {
+    @Test func `a device code has the heading style`() {
         var browser = DrivenModel(columns: 40, rows: 10, accounts: [])
         browser.press(.enter)
         browser.send(.signIn(1, .code("ABCD-EFGH", address: "https://example.com/device")))
@@ -32,7 +32,7 @@ import Testing
         #expect(browser.style("ABCD-EFGH") == .heading)
     }
 
-    @Test func `a sign-in that fails says why and can be tried again or left`() {
+    @Test func `a failed sign-in shows the reason and can be retried or closed`() {
         var browser = DrivenModel(accounts: [])
         browser.press(.enter)
         browser.send(.signIn(1, .failed(BrowseFailure(summary: "the sign-in was refused", hint: "ask for access"))))
@@ -47,7 +47,7 @@ import Testing
         #expect(browser.shows("You are not signed in yet."))
     }
 
-    @Test func `a opens the accounts, Enter uses one, and nothing of the other is left`() {
+    @Test func `a opens the accounts, and Enter switches and clears results and marks`() {
         var browser = DrivenModel(accounts: [.ada, .eve])
         browser.list([.ada])
         browser.answerDetail()
@@ -65,18 +65,18 @@ import Testing
         #expect(!browser.shows("1 marked"))
         #expect(browser.lines[0].hasSuffix("eve@fabrikam.com"))
         browser.send(.accounts([.ada, .eve], current: BrowseAccount.eve.id))
-        #expect(browser.effects.count == 2, "the session's confirmation changes nothing")
+        #expect(browser.effects.count == 2, "the confirmation of the session has no effect")
         browser.press(.character("["))
         #expect(browser.names.isEmpty)
     }
 
-    @Test func `the menu's last row signs in to another account`() {
+    @Test func `the last row of the menu signs in to another account`() {
         var browser = DrivenModel(accounts: [.ada])
         browser.press(.tab, .character("a"), .character("G"), .enter)
         #expect(browser.effects == [.signIn(1, nil)])
     }
 
-    @Test func `an account that needs a sign-in says so, and Enter begins it`() {
+    @Test func `an account that needs a sign-in is labeled, and Enter starts the sign-in`() {
         var eve = BrowseAccount.eve
         eve.needsSignIn = true
         var browser = DrivenModel(accounts: [.ada, eve])
@@ -86,7 +86,7 @@ import Testing
         #expect(browser.effects == [.signIn(1, "a2")])
     }
 
-    @Test func `s signs in anew, and what was not permitted is asked again`() {
+    @Test func `s signs in again, and the browser reloads parts that were not permitted`() {
         var browser = DrivenModel()
         browser.list([.ada])
         browser.answerDetail {
@@ -100,7 +100,7 @@ import Testing
         #expect(browser.effects == [.signIn(3, "a1"), .detail(4, "ada")])
     }
 
-    @Test func `a search that needs a sign-in says so with the key, and goes on after it`() {
+    @Test func `a search that needs a sign-in shows the key, and continues after the sign-in`() {
         var browser = DrivenModel("ada")
         browser.send(
             .failed(1, BrowseFailure(summary: "the directory does not accept the sign-in", needsSignIn: true)))
@@ -113,7 +113,7 @@ import Testing
         #expect(browser.effects.last == .search(3, "ada"))
     }
 
-    @Test func `an account that another program removed or added is known at once`() {
+    @Test func `the browser notices accounts that another process removes or adds`() {
         var browser = DrivenModel(accounts: [.ada, .eve])
         browser.list([.ada])
         browser.send(.accounts([.eve], current: BrowseAccount.eve.id))
@@ -123,7 +123,7 @@ import Testing
         #expect(browser.names.isEmpty)
     }
 
-    @Test func `without a chosen account Enter shows the accounts`() {
+    @Test func `without an active account Enter opens the accounts`() {
         var browser = DrivenModel("ada", accounts: nil)
         browser.send(.accounts([.ada, .eve], current: nil))
         #expect(browser.shows("No account is chosen."))
@@ -131,7 +131,7 @@ import Testing
         #expect(browser.effects == [.use("a2"), .search(1, "ada")])
     }
 
-    @Test func `an account that another program removed is said to be, and Enter signs in from where one was`() {
+    @Test func `the browser reports an account that another process removed, and Enter signs in`() {
         for pane in BrowseModel.Pane.allCases {
             var browser = DrivenModel(accounts: [.ada])
             browser.list([.ada])
@@ -154,7 +154,7 @@ import Testing
         #expect(browser.shows("Now searching as ada@contoso.com.") && !browser.shows("was removed"))
     }
 
-    @Test func `marks that a sign-in to another account loses are said to be`() {
+    @Test func `the browser reports marks that a sign-in to another account removes`() {
         var browser = DrivenModel(accounts: [.ada])
         browser.list([.ada])
         browser.press(.character(" "), .character("a"), .character("G"), .enter)
@@ -163,7 +163,7 @@ import Testing
         #expect(browser.shows("Signed in as eve@fabrikam.com. The marks are removed."))
     }
 
-    @Test func `a sign-in that the directory accepts again is not asked for`() {
+    @Test func `a directory response clears "needs a sign-in", but the offline copy does not`() {
         var browser = DrivenModel(accounts: [.ada])
         browser.list([.ada])
         browser.press(.character("R"))
@@ -172,11 +172,11 @@ import Testing
         browser.press(.character("a"))
         #expect(browser.shows("needs a sign-in"))
         browser.send(.accounts([.ada], current: BrowseAccount.ada.id))
-        #expect(browser.shows("needs a sign-in"), "the store knows nothing of it")
+        #expect(browser.shows("needs a sign-in"), "the store does not have the rejection")
         browser.press(.escape, .character("R"))
         browser.result([.ada], source: .offline)
         browser.press(.character("a"))
-        #expect(browser.shows("needs a sign-in"), "the copy on this machine does not ask who searches")
+        #expect(browser.shows("needs a sign-in"), "the offline copy does not check the sign-in")
         browser.press(.escape)
         browser.result([.ada])
         browser.press(.character("a"))
@@ -190,10 +190,10 @@ import Testing
         browser.press(.character("R"))
         browser.result([.ada])
         browser.press(.character("a"))
-        #expect(browser.shows("needs a sign-in"), "what the store says stays")
+        #expect(browser.shows("needs a sign-in"), "a directory response does not override the store")
     }
 
-    @Test func `with several types each has its own sign-in to another account`() {
+    @Test func `with several types the menu has a sign-in row for each type`() {
         var browser = DrivenModel(accounts: [.ada], types: ["graph", "other"])
         browser.press(.tab, .character("a"))
         #expect(browser.shows("Sign in to another account: graph"))
@@ -212,7 +212,7 @@ import Testing
         #expect(single.effects == [.signIn(1, nil)] && single.signInType == nil)
     }
 
-    @Test func `accounts of the same name are told apart by their types, others are not`() throws {
+    @Test func `accounts with the same name show their types, and other accounts do not`() throws {
         func account(_ id: String, _ label: String, _ type: String) -> BrowseAccount {
             BrowseAccount(id: id, label: label, type: type, needsSignIn: false)
         }

@@ -4,7 +4,7 @@ import Testing
 @testable import TerminalBrowser
 
 @Suite struct CopyMenuTests {
-    @Test func `c copies the mail address and says by what`() {
+    @Test func `c copies the mail address and reports the tool`() {
         var browser = DrivenModel()
         browser.list([.ada])
         browser.press(.character("c"))
@@ -15,7 +15,7 @@ import Testing
         #expect(browser.shows("This was not copied: no clipboard is there."))
     }
 
-    @Test func `who has no mail address is said so`() {
+    @Test func `c reports a user without a mail address`() {
         var browser = DrivenModel()
         browser.list([.person("x", "Xavier", mail: nil)])
         browser.press(.character("c"))
@@ -42,20 +42,20 @@ import Testing
         browser.press(.character("y"), .character("4"))
         #expect(browser.effects.last == .copy("+1 425 555 0100"))
         browser.press(.character("y"), .character("G"), .enter)
-        guard case .copy(let card) = browser.effects.last else { Issue.record("nothing is copied"); return }
+        guard case .copy(let card) = browser.effects.last else { Issue.record("no text was copied"); return }
         #expect(card.hasPrefix("BEGIN:VCARD\r\nVERSION:4.0\r\nFN:Ada Lovelace\r\n"))
         browser.send(.copied(card, by: "OSC 52"))
         #expect(browser.shows("Copied the vCard of Ada Lovelace by OSC 52."))
     }
 
-    @Test func `a copied text presses no key where it is pasted`() {
+    @Test func `copied text contains no control characters`() {
         var browser = DrivenModel()
         browser.list([.person("x", "Xavier\nrm -rf ~\r\u{1B}[A")])
         browser.press(.character("y"), .character("2"))
         #expect(browser.effects == [.copy("Xavier rm -rf ~  [A")])
     }
 
-    @Test func `Esc leaves the menu without copying`() {
+    @Test func `Esc closes the menu without copying`() {
         var browser = DrivenModel()
         browser.list([.ada])
         browser.press(.character("y"), .escape)

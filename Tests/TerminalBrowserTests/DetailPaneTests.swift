@@ -12,7 +12,7 @@ import Testing
 #endif
 
 @Suite struct DetailPaneTests {
-    @Test func `a person is asked for 150 ms after the cursor rests`() {
+    @Test func `the browser requests the detail 150 ms after the cursor rests`() {
         var browser = DrivenModel()
         browser.list([.ada, .adam, .adele])
         browser.press(.down)
@@ -20,12 +20,12 @@ import Testing
         browser.press(.down)
         browser.wait(.milliseconds(149))
         #expect(browser.effects.isEmpty)
-        #expect(browser.shows("adele@contoso.com"), "what the list knows is shown at once")
+        #expect(browser.shows("adele@contoso.com"), "the pane shows the data of the list immediately")
         browser.wait(.milliseconds(1))
         #expect(browser.effects == [.detail(2, "adele")])
     }
 
-    @Test func `what was read is kept, and what is not looked at any more is cancelled`() {
+    @Test func `the browser caches details and cancels requests for users that are no longer selected`() {
         var browser = DrivenModel()
         browser.list([.ada, .adam])
         browser.answerDetail { $0.user.officeLocation = "Room 7" }
@@ -42,7 +42,7 @@ import Testing
         #expect(browser.model.details["adam"] == nil)
     }
 
-    @Test func `details are kept of two hundred people, those looked at last`() {
+    @Test func `RecentDetails keeps the 200 most recently used details`() {
         var details = RecentDetails()
         for number in 0..<200 { details.save(UserDetail(user: .ada), for: "\(number)", isWhole: true) }
         details.touch("0")
@@ -52,7 +52,7 @@ import Testing
         #expect(details["1"] == nil)
     }
 
-    @Test func `nothing is asked about a person while a search is under way`() {
+    @Test func `the browser requests no detail during a search`() {
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
@@ -68,7 +68,7 @@ import Testing
         #expect(browser.effects == [.search(2, "ada"), .detail(3, "ada")])
     }
 
-    @Test func `what is around a person is told in the words that fit`() {
+    @Test func `the detail shows which parts are missing, not permitted or failed`() {
         var browser = DrivenModel(columns: 120, rows: 30)
         browser.list([.ada])
         browser.answerDetail {
@@ -81,7 +81,7 @@ import Testing
         #expect(browser.shows("Groups      the directory is not available (status 503)  R"))
     }
 
-    @Test func `a failure is told in the detail, with the key that tries again`() {
+    @Test func `the detail shows an error with the key to retry`() {
         var browser = DrivenModel()
         browser.list([.ada])
         browser.wait(.milliseconds(150))
@@ -96,7 +96,7 @@ import Testing
         #expect(!browser.shows("does not answer"))
     }
 
-    @Test func `a detail that the directory puts off is asked for after the pause`() {
+    @Test func `the browser repeats a throttled detail request after the delay`() {
         var browser = DrivenModel()
         browser.list([.ada])
         browser.wait(.milliseconds(150))
@@ -108,7 +108,7 @@ import Testing
         #expect(browser.effects == [.detail(3, "ada")])
     }
 
-    @Test func `Enter goes to the detail without waiting, keys scroll it, Esc goes back`() {
+    @Test func `Enter opens the detail immediately, keys scroll it, and Esc goes back`() {
         var browser = DrivenModel(columns: 40, rows: 10)
         browser.list([.ada])
         browser.press(.enter)
@@ -129,7 +129,7 @@ import Testing
         #expect(browser.model.focus == .query)
     }
 
-    @Test func `Tab goes through the panes both ways`() {
+    @Test func `Tab moves through the panes in both directions`() {
         var browser = DrivenModel()
         browser.list([.ada])
         #expect(browser.model.focus == .list)
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `M shows the groups in the detail and asks once`() {
+    @Test func `M shows the groups in the detail and requests them once`() {
         var browser = DrivenModel()
         browser.list([.ada])
         browser.answerDetail()
@@ -169,7 +169,7 @@ import Testing
         #expect(browser.effects == [.groups(3, "ada")])
     }
 
-    @Test func `groups that may not be seen are said so in the detail`() {
+    @Test func `the detail reports groups that are not permitted`() {
         var browser = DrivenModel()
         browser.list([.ada])
         browser.answerDetail()
@@ -184,7 +184,7 @@ import Testing
 
     private static let photo = ProfilePhoto(json: ["width": 48, "height": 48])
 
-    @Test func `a photo comes on demand and stands at the right of the detail`() throws {
+    @Test func `p loads a photo and shows it at the right of the detail`() throws {
         var browser = DrivenModel(columns: 120, rows: 30)
         browser.list([.ada])
         browser.answerDetail {
@@ -201,7 +201,7 @@ import Testing
         #expect(picture.bytes == Data([1, 2, 3]))
         #expect(picture.area.column + picture.area.columns == 120)
         for row in browser.lines[picture.area.row..<(picture.area.row + picture.area.rows)] {
-            #expect(TerminalText.width(row) <= picture.area.column, "no text lies under the photo")
+            #expect(TerminalText.width(row) <= picture.area.column, "no text is under the photo")
         }
         browser.press(.character("p"))
         #expect(browser.model.screen().picture == nil)
@@ -210,7 +210,7 @@ import Testing
         #expect(browser.effects == [.photo(3, "ada")])
     }
 
-    @Test func `a terminal that shows pictures gets photos by itself, where there are some`() {
+    @Test func `a terminal that supports images loads existing photos automatically`() {
         var browser = DrivenModel(showsPictures: true)
         browser.list([.ada, .adam])
         browser.answerDetail { $0.photo = .value(Self.photo) }
@@ -221,7 +221,7 @@ import Testing
         #expect(browser.effects == [.cancel(3), .detail(4, "adam")])
     }
 
-    @Test func `it is said that there is no photo`() {
+    @Test func `p reports a user without a photo`() {
         var browser = DrivenModel()
         browser.list([.ada])
         browser.answerDetail { $0.photo = .none }
@@ -229,7 +229,7 @@ import Testing
         #expect(browser.shows("Ada Lovelace has no photo."))
     }
 
-    @Test func `few photos are kept`() {
+    @Test func `RecentPhotos limits the number and size of photos`() {
         var photos = RecentPhotos()
         for number in 0..<30 { photos.save(UserPhoto(bytes: Data(count: 100)), for: "\(number)") }
         #expect(photos["9"] == nil)
@@ -239,7 +239,7 @@ import Testing
         #expect(photos["large"] != nil)
     }
 
-    @Test func `with --offline photos are said not to be kept, and the line of keys has those that lead somewhere`() {
+    @Test func `with --offline p reports that photos are not stored, and the key line lists only available keys`() {
         for pane in [BrowseModel.Pane.list, .detail] {
             var browser = DrivenModel(columns: 200, isOffline: true)
             browser.type("ad")

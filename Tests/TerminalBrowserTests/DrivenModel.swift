@@ -4,19 +4,19 @@ import Testing
 
 @testable import TerminalBrowser
 
-/// A model with a time of its own, which moves only when it is told to.
+/// A model with a test clock.
 struct DrivenModel {
     var model: BrowseModel
     var now: Duration = .zero
     /// The effects since the last ``forget()``, without ticks.
     var effects: [Effect] = []
     private(set) var wake: Duration?
-    /// The type that the last sign-in to another account is for.
+    /// The account type of the last sign-in to another account.
     private(set) var signInType: String?
-    /// The last look into the copy on this machine.
+    /// The last lookup in the offline copy.
     private(set) var localPreview: (number: Int, text: String)?
 
-    /// An effect in a form that can be compared.
+    /// An effect that tests can compare.
     enum Effect: Hashable {
         case search(Int, String)
         case cancelSearch
@@ -79,10 +79,10 @@ struct DrivenModel {
 
     mutating func press(_ keys: Key...) { for key in keys { send(.key(key)) } }
 
-    /// Presses the keys of a text, one after the other without a pause.
+    /// Presses the keys of a string without delays between them.
     mutating func type(_ text: String) { for character in text { send(.key(.character(character))) } }
 
-    /// Lets time pass; ticks come when they were asked for.
+    /// Advances the clock and sends the ticks that are due.
     mutating func wait(_ duration: Duration) {
         let end = now + duration
         while let time = wake, time <= end {
@@ -95,22 +95,22 @@ struct DrivenModel {
 
     mutating func forget() { effects = [] }
 
-    /// The number of the search that was sent last.
+    /// The number of the last search.
     var searchNumber: Int {
         for case .search(let number, _) in effects.reversed() { return number }
         return model.search.live ?? -1
     }
 
-    /// The number of the last question of any kind.
+    /// The number of the last request of any type.
     var lastNumber: Int { model.lastNumber }
 
-    /// Answers the last search with these people.
+    /// Returns these users as the result of the last search.
     mutating func result(_ users: [User], hasMore: Bool = false, source: BrowseSource = .directory) {
         let page = BrowsePage(users: users, hasMore: hasMore, source: source, isContinuation: false)
         send(.users(searchNumber, page))
     }
 
-    /// Searches for a text, answered by these people, with the list having the keys.
+    /// Searches for `text` with these users as the result, and moves the focus to the list.
     mutating func list(_ users: [User], for text: String = "ad", hasMore: Bool = false) {
         type(text)
         wait(.milliseconds(150))
@@ -119,7 +119,7 @@ struct DrivenModel {
         forget()
     }
 
-    /// Answers the question for the person under the cursor.
+    /// Returns the detail of the selected user.
     mutating func answerDetail(_ change: (inout UserDetail) -> Void = { _ in }) {
         wait(.milliseconds(150))
         guard let row = model.list.selection else { return }
@@ -130,12 +130,12 @@ struct DrivenModel {
 
     var text: String { model.screen().text }
     var lines: [String] { text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
-    /// The name of the person under the cursor.
+    /// The name of the selected user.
     var selected: String? { model.list.selection?.user.displayName }
     var names: [String] { model.list.rows.compactMap(\.user.displayName) }
 
     func shows(_ text: String) -> Bool { self.text.contains(text) }
-    /// The style of a text on the screen that is a piece of its own.
+    /// Returns the style of the first screen segment that contains `text`.
     func style(_ text: String) -> ScreenStyle? {
         model.screen().rows.joined().first { $0.text.contains(text) }?.style
     }
@@ -149,7 +149,7 @@ extension BrowseAccount {
 }
 
 extension User {
-    /// Somebody with an identifier, a name and, unless told otherwise, an address made of the identifier.
+    /// Creates a user with an identifier and a name, and by default a mail address with the identifier.
     static func person(
         _ id: String, _ name: String, title: String? = nil, mail: String? = "", phone: String? = nil
     ) -> User {
@@ -172,7 +172,7 @@ extension User {
     }
 }
 
-/// Compares the whole screen, without the spaces at the ends of its rows.
+/// Compares the whole screen, without trailing spaces.
 func compare(_ browser: DrivenModel, _ expected: String, at location: SourceLocation = #_sourceLocation) {
     let text = browser.text
     if text != expected {

@@ -4,7 +4,8 @@ import Testing
 @testable import TerminalBrowser
 
 @Suite struct HelpPageTests {
-    /// A browser in which every key has something to do: people above and below the cursor, places before and after it, somebody marked.
+    /// Creates a browser in which every key has an effect: users above and below the cursor, history in both
+    /// directions, and a mark.
     private func busy(_ pane: BrowseModel.Pane?) -> DrivenModel {
         var browser = DrivenModel(accounts: [.ada, .eve])
         if pane == .query {
@@ -26,7 +27,7 @@ import Testing
         return browser
     }
 
-    @Test func `every key on the help page does something`() {
+    @Test func `every key on the help page has an effect`() {
         for section in KeyHelp.sections {
             for entry in section.entries {
                 for key in entry.keys {
@@ -35,14 +36,14 @@ import Testing
                     browser.press(key)
                     #expect(
                         browser.model.screen() != before || !browser.effects.isEmpty,
-                        "\(entry.shown) in \(section.title) does nothing")
-                    #expect(!browser.shows("has no function here"), "\(entry.shown) is no key")
+                        "\(entry.shown) in \(section.title) has no effect")
+                    #expect(!browser.shows("has no function here"), "\(entry.shown) is not a key")
                 }
             }
         }
     }
 
-    @Test func `? shows the keys from every pane and Esc closes them`() {
+    @Test func `? opens the help from every pane and Esc closes it`() {
         for pane in BrowseModel.Pane.allCases {
             var browser = busy(nil)
             while browser.model.focus != pane { browser.press(.tab) }
@@ -57,14 +58,14 @@ import Testing
         }
     }
 
-    @Test func `an unknown letter says where to find the known ones`() {
+    @Test func `an unknown key refers to the help`() {
         var browser = busy(nil)
         browser.press(.character("x"))
         #expect(browser.shows("x has no function here: / goes to the search line, ? shows the keys."))
         #expect(browser.effects.isEmpty)
     }
 
-    @Test func `q ends from list and detail and is a letter in the search line; ctrl-c ends from everywhere`() {
+    @Test func `q quits from list and detail and types a letter in the search line; ctrl-c quits everywhere`() {
         var browser = busy(nil)
         browser.press(.character("/"), .character("q"))
         #expect(!browser.effects.contains(.quit))
@@ -80,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `ctrl-z stops, the return draws anew, and so does ctrl-l`() {
+    @Test func `ctrl-z suspends, and resuming and ctrl-l redraw`() {
         var browser = busy(nil)
         browser.press(.control("z"))
         browser.send(.resumed)
@@ -88,7 +89,7 @@ import Testing
         #expect(browser.effects == [.suspend, .redraw, .redraw])
     }
 
-    @Test func `the request log is shown, scrolled and bounded`() {
+    @Test func `the request log scrolls and is bounded`() {
         var browser = busy(nil)
         for number in 0..<700 { browser.send(.logged("GET /v1.0/users?n=\(number) 200 1 ms\u{1B}[2J")) }
         #expect(browser.model.log.count == BrowseModel.maximumLogLines)
@@ -104,7 +105,7 @@ import Testing
         #expect(!browser.shows("n=699 "))
     }
 
-    @Test(arguments: [20, 33, 34, 40, 60, 80]) func `no word of the help page is cut`(columns: Int) {
+    @Test(arguments: [20, 33, 34, 40, 60, 80]) func `the help page truncates no word`(columns: Int) {
         let text = KeyHelp.lines(columns).map { $0.pieces.map(\.text).joined() }
         #expect(!text.contains { $0.contains("…") })
         let words = text.joined(separator: " ").split(separator: " ")
@@ -115,7 +116,7 @@ import Testing
         #expect(KeyHelp.lines(columns).allSatisfy { $0.width <= columns })
     }
 
-    @Test func `what the page says to work everywhere is not said of pages without panes`() {
+    @Test func `the help page has a section for keys that work in every pane`() {
         #expect(KeyHelp.sections.map(\.title).contains("In every pane"))
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import TerminalBrowser
 
 @Suite struct ListPaneTests {
-    @Test func `the cursor follows the person, not the row`() {
+    @Test func `the cursor follows the user, not the row`() {
         var browser = DrivenModel()
         browser.list([.ada, .adam, .adele])
         browser.press(.down)
@@ -17,7 +17,7 @@ import Testing
         #expect(browser.lines.contains { $0.hasPrefix("> Adam Smith") })
     }
 
-    @Test func `where the person is gone the cursor goes to the first row of another search`() {
+    @Test func `the cursor moves to the first row if the user is not in the new results`() {
         var browser = DrivenModel()
         browser.list([.ada, .adam, .adele])
         browser.press(.character("G"), .character("/"))
@@ -27,7 +27,7 @@ import Testing
         #expect(browser.selected == "Grace Hopper")
     }
 
-    @Test func `keys move the cursor and keep it in view`() {
+    @Test func `keys move the cursor and keep it visible`() {
         var browser = DrivenModel(rows: 24)
         browser.list(User.many(100))
         let page = browser.model.layout.listRows - 1
@@ -50,7 +50,7 @@ import Testing
         #expect(browser.shows("1 of 100"))
     }
 
-    @Test func `the next page is asked for once, near the end`() {
+    @Test func `the browser requests the next page once, near the end`() {
         var browser = DrivenModel()
         browser.list(User.many(100), hasMore: true)
         #expect(browser.shows("1 of 100+"))
@@ -67,7 +67,7 @@ import Testing
         #expect(browser.effects.filter { $0 == .nextPage(1) }.count == 1)
     }
 
-    @Test func `a page that does not come is told and asked for again by a key`() {
+    @Test func `the browser reports a failed page, and R retries it`() {
         var browser = DrivenModel()
         browser.list(User.many(100), hasMore: true)
         browser.press(.character("G"))
@@ -80,7 +80,7 @@ import Testing
         #expect(browser.effects.contains(.nextPage(1)))
     }
 
-    @Test func `a page that waits for a pause comes by itself`() {
+    @Test func `a throttled page is requested again after the delay`() {
         var browser = DrivenModel()
         browser.list(User.many(100), hasMore: true)
         browser.press(.character("G"))
@@ -92,7 +92,7 @@ import Testing
         #expect(browser.effects.contains(.nextPage(1)))
     }
 
-    @Test func `not more people are read than anybody walks through`() {
+    @Test func `the list is limited to a maximum number of rows`() {
         var browser = DrivenModel()
         browser.list(User.many(ResultList.maximumRows + 5), hasMore: true)
         browser.press(.character("G"))
@@ -100,7 +100,7 @@ import Testing
         #expect(!browser.effects.contains(.nextPage(1)))
     }
 
-    @Test func `a page that comes while something else is shown is there when one goes back`() {
+    @Test func `a page that arrives while another list is shown is added to its own list`() {
         var browser = DrivenModel()
         browser.list(User.many(100), hasMore: true)
         browser.press(.character("G"))
@@ -118,14 +118,14 @@ import Testing
         #expect(browser.names.count == 200)
     }
 
-    @Test func `letters that were searched for are shown as such, whatever their case and accents`() {
+    @Test func `matches are highlighted regardless of case and accents`() {
         let needles = MatchHighlighter("zoe li")
         let pieces = needles.parted("Zoë O'Lía Eli LIN")
         #expect(pieces.filter { $0.style == .match }.map(\.text) == ["Zoë", "Lí", "LI"])
         #expect(pieces.map(\.text).joined() == "Zoë O'Lía Eli LIN")
     }
 
-    @Test func `people are marked across searches and exported in order`() {
+    @Test func `marks persist across searches, and the export keeps their order`() {
         var browser = DrivenModel()
         browser.press(.control("s"))
         #expect(browser.shows("No user is marked: space in the list marks a user."))
@@ -156,7 +156,7 @@ import Testing
         ("", nil),
         (".csv", nil), ("a.csv/", nil), ("a.csv/b", nil),
     ])
-    func `the extension of a file selects the format`(_ file: String, _ format: BrowseExportFormat?) {
+    func `the file extension selects the export format`(_ file: String, _ format: BrowseExportFormat?) {
         #expect(BrowseExportFormat(file: file) == format)
         var browser = DrivenModel()
         browser.list([.ada])
@@ -167,7 +167,7 @@ import Testing
         #expect(!browser.shows("Export to"))
     }
 
-    @Test func `the prompt for a file has the cursor, also in 20 columns`() {
+    @Test func `the cursor is in the file prompt at any width`() {
         for columns in [20, 40, 80, 300] {
             var browser = DrivenModel(columns: columns, rows: 10)
             browser.list([.ada])
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func `people without identifiers are listed, and nothing is asked about them`() {
+    @Test func `the browser lists users without identifiers but requests no detail for them`() {
         var browser = DrivenModel()
         var nobody = User()
         browser.list([nobody, nobody])

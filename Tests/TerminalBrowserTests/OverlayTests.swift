@@ -3,7 +3,7 @@ import Testing
 @testable import TerminalBrowser
 
 @Suite struct CoverScreenTests {
-    @Test func `signing in, nobody found, menus`() {
+    @Test func `the screens of sign-in, empty result, copy menu, accounts and help`() {
         compare(
             DrivenModel(accounts: []),
             #"""

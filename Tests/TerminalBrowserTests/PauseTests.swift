@@ -3,12 +3,12 @@ import Testing
 
 @testable import TerminalBrowser
 
-/// What the browser does while the directory wants a pause or cannot be reached.
+/// Tests the browser while the directory is throttled or unreachable.
 @Suite struct PauseTests {
     private static let throttled = BrowseFailure(
         summary: "the directory takes no more requests for now", retryAfter: .seconds(12))
 
-    @Test func `a pause counts down, typing goes on, and the newest text is sent when it is over`() {
+    @Test func `a throttled search counts down, accepts typing, and then sends the newest text`() {
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [(80, 24), (40, 10), (20, 5)])
-    func `what is done during a pause is told beside the countdown`(_ columns: Int, _ rows: Int) {
+    func `messages appear next to the countdown`(_ columns: Int, _ rows: Int) {
         var browser = DrivenModel(columns: columns, rows: rows)
         browser.list([.ada])
         browser.press(.character("R"))
@@ -41,7 +41,7 @@ import Testing
         #expect(!browser.shows("full") && browser.shows("12 s."))
     }
 
-    @Test func `a pause without end is cut to a day, and one of nothing lasts a second`() {
+    @Test func `the delay is limited to between one second and one day`() {
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test
-    func `a broken network leaves the list, is told with the key that tries again, and the next letter tries again`() {
+    func `a network error keeps the list and shows the retry key, and typing retries too`() {
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
@@ -87,7 +87,7 @@ import Testing
         #expect(!browser.shows("does not answer"))
     }
 
-    @Test func `nothing wakes the program while nothing happens`() {
+    @Test func `an idle browser schedules no ticks`() {
         var browser = DrivenModel()
         browser.list([.ada, .adele])
         browser.answerDetail()

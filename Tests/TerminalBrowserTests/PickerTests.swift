@@ -3,7 +3,7 @@ import Testing
 
 @testable import TerminalBrowser
 
-/// The choice of users for another program.
+/// Tests the picker, which selects users for another program.
 @Suite struct PickerTests {
     private func picker(requiresMail: Bool = true) -> DrivenModel {
         var browser = DrivenModel(picker: BrowsePicker(requiresMail: requiresMail))
@@ -21,7 +21,7 @@ import Testing
         #expect(browser.effects.contains(.choose(["adam"])))
     }
 
-    @Test func `Enter in the list and in the detail chooses too`() {
+    @Test func `Enter in the list and in the detail chooses a user too`() {
         for keys in [[Key.tab, .down], [.tab, .tab]] {
             var browser = picker()
             for key in keys { browser.press(key) }
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `no user of an earlier text is chosen`() {
+    @Test func `the picker does not choose a result of an earlier text`() {
         var browser = picker()
         browser.type("x")
         browser.press(.enter)

@@ -11,7 +11,7 @@ import Testing
         return shown
     }
 
-    @Test func `letters go where the cursor is`() {
+    @Test func `text is inserted at the cursor`() {
         #expect(
             edited("ac") {
                 $0.move(by: -1)
@@ -25,7 +25,7 @@ import Testing
             } == "abc|")
     }
 
-    @Test func `the cursor steps over what is drawn as one letter`() {
+    @Test func `the cursor moves by grapheme clusters`() {
         let family = "👩\u{200D}👩\u{200D}👧"
         #expect(edited("a\(family)") { $0.move(by: -1) } == "a|\(family)")
         #expect(edited("ae\u{301}") { $0.deleteBackward() } == "a|")
@@ -33,7 +33,7 @@ import Testing
         #expect(edited("🇩🇪🇫🇷") { $0.deleteBackward() } == "🇩🇪|")
     }
 
-    @Test func `words and ends are deleted as a shell does`() {
+    @Test func `words and line ends are deleted as in a shell`() {
         #expect(edited("ada love  ") { $0.deleteWord() } == "ada |")
         #expect(
             edited("ada love") {
@@ -52,7 +52,7 @@ import Testing
             } == "|bc")
     }
 
-    @Test func `nothing happens past the ends`() {
+    @Test func `edits past the ends have no effect`() {
         #expect(
             edited("a") {
                 $0.move(by: 5)

@@ -11,7 +11,7 @@ import Testing
     import Foundation
 #endif
 
-/// SplitMix64 with a seed, so that what failed can be repeated.
+/// A SplitMix64 generator with a seed, so that a failure is reproducible.
 private struct SeededNumbers: RandomNumberGenerator {
     var state: UInt64
 
@@ -94,7 +94,7 @@ private struct SeededNumbers: RandomNumberGenerator {
         }
     }
 
-    @Test(arguments: 1...20) func `whatever happens, the screen holds`(seed: UInt64) throws {
+    @Test(arguments: 1...20) func `random events keep the screen valid`(seed: UInt64) throws {
         var numbers = SeededNumbers(state: seed)
         var model = BrowseModel(text: seed % 2 == 0 ? "ad" : "", showsPictures: seed % 3 == 0, isOffline: seed % 5 == 0)
         var now = Duration.zero

@@ -4,7 +4,7 @@ import Testing
 @testable import TerminalBrowser
 
 @Suite struct AroundTests {
-    @Test func `m shows the manager, and Esc or [ comes back to the same person`() {
+    @Test func `m shows the manager, and Esc or [ returns to the same user`() {
         var browser = DrivenModel()
         browser.list([.ada, .adam, .adele])
         browser.press(.down)
@@ -23,7 +23,7 @@ import Testing
         #expect(browser.shows("Search ad"))
     }
 
-    @Test func `m asks at once where the person is not read yet, and goes there when the answer comes`() {
+    @Test func `m requests the detail immediately and opens the manager when the response arrives`() {
         var browser = DrivenModel()
         browser.list([.ada])
         browser.press(.character("m"))
@@ -33,7 +33,7 @@ import Testing
         #expect(browser.names == ["Grace Hopper"])
     }
 
-    @Test func `who has moved on is not pulled to the manager`() {
+    @Test func `moving the cursor cancels the change to the manager`() {
         var browser = DrivenModel()
         browser.list([.ada, .adam])
         browser.press(.character("m"), .down)
@@ -46,7 +46,7 @@ import Testing
         #expect(browser.selected == "Adam Smith")
     }
 
-    @Test func `no manager, and one that may not be seen, are said`() {
+    @Test func `m reports a missing manager and one that is not permitted`() {
         var browser = DrivenModel()
         browser.list([.ada, .adam])
         browser.answerDetail { $0.manager = .none }
@@ -61,7 +61,7 @@ import Testing
         #expect(browser.names.count == 2)
     }
 
-    @Test func `r shows the reports as the list`() {
+    @Test func `r lists the direct reports`() {
         var browser = DrivenModel()
         browser.list([.grace], for: "gr")
         browser.press(.character("r"))
@@ -77,10 +77,10 @@ import Testing
         browser.forget()
         browser.press(.character("r"))
         #expect(browser.names == ["Ada Lovelace", "Adam Smith"])
-        #expect(!browser.effects.contains(.reports(3, "grace")), "what is known is not asked again")
+        #expect(!browser.effects.contains(.reports(3, "grace")), "the browser does not request cached reports again")
     }
 
-    @Test func `R reads reports anew, with the cursor on the same person, and [ still goes back`() {
+    @Test func `R reloads reports and keeps the selected user, and [ still goes back`() {
         var browser = DrivenModel()
         browser.list([.grace], for: "gr")
         func reports(_ users: [User]) -> UserDetail {
@@ -109,7 +109,7 @@ import Testing
         #expect(browser.names == ["Grace Hopper"] && browser.model.past.isEmpty)
     }
 
-    @Test func `R reads a manager anew, and a new text is searched for`() {
+    @Test func `R reloads a manager, and ctrl-r searches for a new text`() {
         var browser = DrivenModel()
         browser.list([.ada])
         browser.answerDetail { $0.manager = .value(.grace) }
@@ -129,7 +129,7 @@ import Testing
         #expect(browser.effects == [.search(browser.lastNumber, "adx")])
     }
 
-    @Test func `nobody reports, or it is not permitted: the list stays`() {
+    @Test func `missing or failed reports keep the list`() {
         var browser = DrivenModel()
         browser.list([.ada, .adam])
         var result = UserDetail(user: User())
@@ -143,7 +143,7 @@ import Testing
         #expect(browser.names.count == 2)
     }
 
-    @Test func `a search that was looked at can be gone back to, one that was typed over cannot`() {
+    @Test func `the history contains used searches, not texts that were typed over`() {
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
@@ -164,7 +164,7 @@ import Testing
         #expect(browser.shows("There is nothing to go forward to."))
     }
 
-    @Test func `not more places are kept than anybody goes back to`() {
+    @Test func `the history is limited in entries and users`() {
         var browser = DrivenModel()
         browser.list([.ada])
         browser.answerDetail { $0.manager = .value(.ada) }
@@ -178,7 +178,7 @@ import Testing
         #expect(heavy.model.past.count == 2)
     }
 
-    @Test func `a text that was cleared by mistake comes back`() {
+    @Test func `[ restores a cleared text`() {
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))

@@ -5,7 +5,7 @@ import Testing
 @testable import TerminalBrowser
 
 @Suite struct ScreenTests {
-    /// Names of many scripts, and some that are not meant well.
+    /// Users with names in several scripts, and with hostile names.
     static let users: [User] = [
         .ada,
         .person("adachi", "安達 太郎", title: "営業部長", phone: "+81 3 5555 0142"),
@@ -18,7 +18,7 @@ import Testing
         .person("nomail", "Adela Quinn", mail: nil),
     ]
 
-    /// A list of these people, with the first one's detail.
+    /// Creates a browser that lists these users and shows the first user's detail.
     static func browser(_ columns: Int, _ rows: Int) -> DrivenModel {
         var browser = DrivenModel(columns: columns, rows: rows)
         browser.list(Self.users, hasMore: true)
@@ -31,7 +31,7 @@ import Testing
         return browser
     }
 
-    @Test func `40 by 10`() {
+    @Test func `the screen of 40 by 10`() {
         compare(
             Self.browser(40, 10),
             #"""
@@ -48,7 +48,7 @@ import Testing
             """#)
     }
 
-    @Test func `80 by 24`() {
+    @Test func `the screen of 80 by 24`() {
         compare(
             Self.browser(80, 24),
             #"""
@@ -79,7 +79,7 @@ import Testing
             """#)
     }
 
-    @Test func `120 by 40`() {
+    @Test func `the screen of 120 by 40`() {
         compare(
             Self.browser(120, 40),
             #"""
@@ -126,13 +126,13 @@ import Testing
             """#)
     }
 
-    @Test func `300 by 80`() {
+    @Test func `the screen of 300 by 80`() {
         let browser = Self.browser(300, 80)
         #expect(browser.lines.count == 80)
         #expect(browser.lines[0].hasSuffix("ada@contoso.com"))
         #expect(TerminalText.width(browser.lines[0]) == 300)
         #expect(browser.lines[79].hasPrefix("Enter detail  / search"))
-        // Whatever the script, the columns begin where the heading's do.
+        // The columns align for every script.
         for line in browser.lines[1..<79] {
             let parts = line.split(separator: "│", omittingEmptySubsequences: false)
             #expect(parts.count == 2 && TerminalText.width(String(parts[0])) == 121, "\(line)")
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 0), (1, 1), (19, 24), (80, 4), (20, 4), (19, 1)])
-    func `a screen that is too small says so`(columns: Int, rows: Int) {
+    func `a screen that is too small shows a message`(columns: Int, rows: Int) {
         let browser = Self.browser(columns, rows)
         let screen = browser.model.screen()
         #expect(screen.rows.count <= rows)
@@ -152,7 +152,7 @@ import Testing
         if columns >= 19, rows > 1 { #expect(browser.shows("Too small")) }
     }
 
-    @Test func `everything works on the smallest screen`() {
+    @Test func `all panes work on the smallest screen`() {
         var browser = Self.browser(20, 5)
         #expect(!browser.shows("Too small"))
         #expect(browser.shows("> Ada Lovelace"))
@@ -160,7 +160,7 @@ import Testing
         #expect(browser.shows("Mail"))
     }
 
-    @Test func `a resize keeps the cursor in view`() {
+    @Test func `a resize keeps the cursor visible`() {
         var browser = DrivenModel(columns: 300, rows: 80)
         browser.list(User.many(200))
         for _ in 0..<150 { browser.press(.down) }
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `a long text scrolls under the cursor in the query line`() {
+    @Test func `a long text scrolls in the query line`() {
         var browser = DrivenModel(columns: 40, rows: 10)
         browser.type(String(repeating: "安達", count: 30))
         let screen = browser.model.screen()
@@ -181,7 +181,7 @@ import Testing
         #expect(browser.model.screen().cursor?.column == 7)
     }
 
-    @Test func `lines are parted at spaces and never within a letter`() {
+    @Test func `lines wrap at spaces and never inside a grapheme cluster`() {
         #expect(TerminalText.wrapped("one two three", to: 8) == ["one two", "three"])
         #expect(TerminalText.wrapped("安達太郎", to: 5) == ["安達", "太郎"])
         #expect(TerminalText.wrapped("abcdefghij", to: 4) == ["abcd", "efgh", "ij"])
@@ -190,7 +190,7 @@ import Testing
         #expect(TerminalText.wrapped("👩\u{200D}💻👩\u{200D}💻", to: 2) == ["👩\u{200D}💻", "👩\u{200D}💻"])
     }
 
-    @Test func `people out of view cost nothing`() {
+    @Test func `drawing time does not depend on rows out of view`() {
         func fastest(_ count: Int) -> Duration {
             var browser = DrivenModel(columns: 300, rows: 80)
             browser.list(User.many(count))
@@ -206,7 +206,7 @@ import Testing
 }
 
 extension String {
-    /// The columns before a text; nil where it does not stand.
+    /// Returns the width of the columns before `text`, or `nil` if the line does not contain it.
     fileprivate func columns(before text: String) -> Int? {
         firstRange(of: text).map { TerminalText.width(String(self[..<$0.lowerBound])) }
     }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import TerminalBrowser
 
-/// Keys that come before the answer does.
+/// Tests keys pressed before the response arrives.
 @Suite struct SlowSearchTests {
-    @Test func `nobody is listed yet is not said once somebody is`() {
+    @Test func `"Still searching" disappears when results arrive`() {
         var browser = DrivenModel()
         browser.type("grace")
         browser.press(.enter, .character("j"), .character("c"))
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: ["c", "y", " ", "m", "r"])
-    func `nothing is done to somebody who was found for another text`(_ key: Character) {
+    func `keys do not act on results of an earlier text`(_ key: Character) {
         var browser = DrivenModel()
         browser.list([.ada])
         browser.answerDetail { $0.manager = .value(.adele) }
@@ -48,7 +48,7 @@ import Testing
         #expect(browser.text != before && !browser.shows("Still searching"))
     }
 
-    @Test func `a list that is read anew, or whose search failed, can be used`() {
+    @Test func `a list stays usable while it reloads and after its search fails`() {
         var browser = DrivenModel()
         browser.list([.ada])
         browser.press(.character("R"), .character("c"))

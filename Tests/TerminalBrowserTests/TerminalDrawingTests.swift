@@ -4,9 +4,9 @@ import Testing
 @testable import CommandLineKit
 @testable import TerminalBrowser
 
-/// What is put into cells, and how it looks.
+/// Tests terminal cells and colors.
 @Suite struct TerminalDrawingTests {
-    /// As the C library counts: the second half of an emoji of several is a character of its own.
+    /// Returns the width that the C library reports: it counts each scalar of an emoji sequence separately.
     private static func width(_ scalar: UInt32) -> Int {
         switch scalar {
         case 0x300...0x36F, 0xFE0F, 0x200D: 0
@@ -19,26 +19,26 @@ import Testing
     private let cells = TerminalCells(isUnicode: true, width: Self.width)
     private let ascii = TerminalCells(isUnicode: false, width: Self.width)
 
-    @Test func `letters of ASCII are one piece`() {
+    @Test func `ASCII text is one piece`() {
         let (pieces, end) = cells.pieces("Ada Lovelace", from: 3, limit: 80)
         #expect(pieces.map(\.column) == [3] && pieces.map(\.piece) == [.ascii("Ada Lovelace")] && end == 15)
     }
 
-    @Test func `a wide letter takes two columns, a mark none`() {
+    @Test func `a wide character uses two columns and a combining mark none`() {
         let (pieces, end) = cells.pieces("a李e\u{301}b", from: 0, limit: 80)
         #expect(pieces.map(\.column) == [0, 1, 3, 4] && end == 5)
         #expect(pieces.map(\.piece) == [.ascii("a"), .cell([0x674E]), .cell([0x65, 0x301]), .ascii("b")])
     }
 
     @Test(arguments: ["👩‍👩‍👧", "❤️", "🇩🇪", "👍🏽", "1️⃣", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "김", "ﷺ", "নি"])
-    func `what follows stands where TerminalText says, whatever the C library believes`(_ character: String) {
+    func `following text is at the column of TerminalText.width, regardless of the C library`(_ character: String) {
         for cells in [cells, ascii] {
             let (pieces, end) = cells.pieces("x" + character + "y", from: 0, limit: 80)
             let columns = TerminalText.width(character)
             #expect(end == columns + 2)
             let last = pieces.last
             #expect(last?.piece == .ascii("y") ? last?.column == columns + 1 : "\(pieces)".contains("y"))
-            // Every column of it is filled: by cells, or by spaces.
+            // Cells or spaces fill each of its columns.
             var filled = 0
             for (_, piece) in pieces {
                 switch piece {
@@ -50,25 +50,25 @@ import Testing
         }
     }
 
-    @Test func `nothing goes over the edge, and no letter is parted there`() {
+    @Test func `text is cut at the edge without splitting a character`() {
         let (pieces, end) = cells.pieces("ab李李", from: 0, limit: 5)
         #expect(end == 4 && pieces.count == 2)
     }
 
-    @Test func `a letter carries at most what a cell holds`() {
+    @Test func `a cell holds a limited number of combining marks`() {
         let (pieces, _) = cells.pieces("a" + String(repeating: "\u{301}", count: 8), from: 0, limit: 80)
         #expect(pieces.map(\.piece) == [.cell([0x61, 0x301, 0x301, 0x301, 0x301])])
     }
 
-    @Test func `a terminal of ASCII gets ASCII, with lines that look like lines`() {
+    @Test func `an ASCII terminal gets ASCII replacements`() {
         let (pieces, end) = ascii.pieces("│ José 李 …", from: 0, limit: 80)
         let text = pieces.map { if case .ascii(let text) = $0.piece { text } else { "" } }.joined()
         #expect(text == "| Jos? ?  ~" && end == 11)
     }
 
-    // MARK: Colours
+    // MARK: Colors
 
-    @Test func `without colour every state that matters still looks different from plain text`() {
+    @Test func `without colors each important style differs from plain text`() {
         let plain = TerminalPalette(colors: 0)
         for style in [
             ScreenStyle.heading, .selected, .selectedElsewhere, .marked, .match, .key, .warning, .failure, .dimmed,
@@ -79,12 +79,12 @@ import Testing
         #expect(plain.appearance(.selected) != plain.appearance(.selectedElsewhere))
     }
 
-    @Test func `sixteen colours are the terminal's own, which suit its background`() {
+    @Test func `with 16 colors the styles use the terminal's own colors`() {
         for hue in TerminalPalette.hues.values { #expect((1...6).contains(hue.of8)) }
         #expect(TerminalPalette(colors: 16).appearance(.failure).color == 1)
     }
 
-    @Test func `of 256 colours those are taken that can be read on white and on black`() {
+    @Test func `with 256 colors each style is readable on white and black`() {
         for (style, hue) in TerminalPalette.hues {
             let luminance = Self.luminance(hue.of256)
             #expect(1.05 / (luminance + 0.05) >= 3.5, "\(style) on white")
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    /// WCAG's relative luminance of a colour of xterm's cube.
+    /// Returns WCAG's relative luminance of a color in xterm's color cube.
     private static func luminance(_ color: Int) -> Double {
         let steps = [0.0, 95, 135, 175, 215, 255]
         let index = color - 16

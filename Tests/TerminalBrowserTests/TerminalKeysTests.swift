@@ -2,7 +2,7 @@ import Testing
 
 @testable import TerminalBrowser
 
-/// What bytes of a terminal become.
+/// Tests the parsing of terminal input.
 @Suite struct TerminalKeysTests {
     private func keys(_ text: String) -> [Key] {
         var reader = TerminalKeys()
@@ -21,25 +21,25 @@ import Testing
         ("李", .character("李")), ("é", .character("é")), ("e\u{301}", .character("é")),
         ("👩‍👩‍👧", .character("👩‍👩‍👧")), ("🇩🇪", .character("🇩🇪")),
     ])
-    func `a key is known by its bytes, whole or one after the other`(_ bytes: String, _ key: Key) {
+    func `a key is parsed from one or several reads`(_ bytes: String, _ key: Key) {
         #expect(keys(bytes) == [key])
         var reader = TerminalKeys()
         var inputs: [TerminalInput] = []
-        // A letter with what is drawn over it comes as two when they come apart; everything else is one.
+        // A letter and its combining mark in separate reads are two keys; everything else is one.
         guard bytes.unicodeScalars.count == 1 || bytes.hasPrefix("\u{1B}") else { return }
         for byte in bytes.utf8 { inputs += reader.take([byte]) }
         inputs += reader.flush()
         #expect(inputs == [.key(key)])
     }
 
-    @Test func `keys that come together stay apart`() {
+    @Test func `keys in one read are separate`() {
         #expect(
             keys("a\u{1B}[B\u{1B}[Bj\u{7F}") == [.character("a"), .down, .down, .character("j"), .backspace])
         #expect(keys("\u{1B}j") == [.escape, .character("j")])
         #expect(keys("\u{1B}\u{1B}[A") == [.escape, .up])
     }
 
-    @Test func `an escape waits for what may belong to it`() {
+    @Test func `an escape waits for the rest of its sequence`() {
         var reader = TerminalKeys()
         #expect(reader.take([0x1B]).isEmpty)
         #expect(reader.isWaiting)
@@ -47,7 +47,7 @@ import Testing
         #expect(!reader.isWaiting)
     }
 
-    @Test func `what is pasted is one piece, without control characters`() {
+    @Test func `a paste is one input without control characters`() {
         #expect(
             keys("\u{1B}[200~Ada\r\nLove\u{1B}[Alace\t\u{07}!\u{1B}[201~x") == [
                 .paste("Ada  Love[Alace !"), .character("x"),
@@ -55,7 +55,7 @@ import Testing
         #expect(keys("\u{1B}[200~\u{1B}[201~").isEmpty)
     }
 
-    @Test func `a paste in pieces, cut anywhere, is the same paste`() {
+    @Test func `a paste that is split across reads is the same paste`() {
         let bytes = Array("a\u{1B}[200~Ada 李\u{1B}[201~b".utf8)
         for cut in 0...bytes.count {
             var reader = TerminalKeys()
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `a paste whose end never comes is what came`() {
+    @Test func `an unfinished paste ends with flush`() {
         var reader = TerminalKeys()
         #expect(reader.take(Array("\u{1B}[200~Ada".utf8)).isEmpty)
         #expect(reader.isPasting)
@@ -72,7 +72,7 @@ import Testing
         #expect(!reader.isPasting)
     }
 
-    @Test func `a paste without end takes no memory without end`() {
+    @Test func `an unfinished paste has limited memory`() {
         var reader = TerminalKeys()
         _ = reader.take(Array("\u{1B}[200~".utf8))
         for _ in 0..<100 { _ = reader.take([UInt8](repeating: 0x61, count: 4096)) }
@@ -80,7 +80,7 @@ import Testing
         #expect(text.utf8.count == TerminalKeys.maximumPaste)
     }
 
-    @Test func `answers of the terminal are no keys, and keys around them are`() {
+    @Test func `terminal reports are not keys`() {
         var reader = TerminalKeys()
         let inputs = reader.take(
             Array("a\u{1B}_Gi=31;OK\u{1B}\\b\u{1B}[?62;4cc\u{1B}]11;rgb:0/0/0\u{07}d\u{1B}[6;18;9t".utf8))
@@ -92,11 +92,11 @@ import Testing
             ])
     }
 
-    @Test func `sequences that mean nothing here are passed over`() {
+    @Test func `unknown sequences are ignored`() {
         #expect(keys("\u{1B}[15~\u{1B}[I\u{1B}[<0;1;1M\u{1B}OPx") == [.character("x")])
     }
 
-    @Test func `any bytes at all become something, and never wait for ever`() {
+    @Test func `any bytes are parsed and leave no pending state`() {
         var seed: UInt64 = 7
         func random() -> UInt8 {
             seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

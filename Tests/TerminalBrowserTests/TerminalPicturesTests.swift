@@ -3,7 +3,7 @@ import Testing
 
 @testable import TerminalBrowser
 
-/// Pictures in terminals.
+/// Tests images in terminals.
 @Suite struct TerminalPicturesTests {
     private func graphics(_ environment: [String: String] = ["TERM": "xterm-256color"], colors: Int = 256)
         -> TerminalGraphics
@@ -13,7 +13,7 @@ import Testing
         return graphics
     }
 
-    @Test func `the terminal's answers decide how a picture is shown`() {
+    @Test func `terminal reports select the image protocol`() {
         var kitty = graphics()
         kitty.take(.application("Gi=31;OK"))
         #expect(kitty.method == .kitty && kitty.isAvailable && !kitty.hasResponse)
@@ -30,7 +30,7 @@ import Testing
         #expect(graphics(colors: 8).method == .none)
     }
 
-    @Test func `the size of a cell is what the terminal says`() {
+    @Test func `the terminal reports the cell size`() {
         var graphics = graphics()
         graphics.take(.control("6;18;9", "t"))
         #expect(graphics.cell?.width == 9 && graphics.cell?.height == 18)
@@ -39,25 +39,25 @@ import Testing
         #expect(graphics.cell?.width == 9)
     }
 
-    @Test func `a terminal that would show the question is not asked`() {
+    @Test func `a terminal that would print the query receives none`() {
         #expect(graphics(["TERM": "linux"]).query == nil)
         #expect(graphics().query?.hasSuffix("\u{1B}[c") == true)
     }
 
-    @Test func `a picture keeps its proportions`() {
+    @Test func `a scaled image keeps its proportions`() {
         let wide = Pixels(width: 200, height: 100, bytes: [])
         #expect(wide.fitted(into: 100, 100) == (100, 50))
         #expect(wide.fitted(into: 100, 10) == (20, 10))
         #expect(Pixels(width: 1, height: 1000, bytes: []).fitted(into: 10, 10) == (1, 10))
     }
 
-    @Test func `a point of the smaller picture is the mean of those it stands for`() {
+    @Test func `a scaled pixel is the mean of the pixels that it covers`() {
         let picture = Pixels(width: 2, height: 2, bytes: [0, 0, 0, 100, 0, 0, 200, 0, 0, 100, 0, 0])
         #expect(picture.scaled(to: 1, 1).bytes == [100, 0, 0])
         #expect(picture.scaled(to: 4, 4).scaled(to: 2, 2) == picture)
     }
 
-    @Test func `kitty gets the points in pieces of at most 4096 letters, or the PNG as it is`() {
+    @Test func `Kitty receives pixels in chunks of at most 4096 bytes, or the unchanged PNG`() {
         let pixels = Pixels(width: 64, height: 64, bytes: [UInt8](repeating: 7, count: 64 * 64 * 3))
         let pieces = PictureSequences.kitty(.pixels(pixels), columns: 8, rows: 4).components(separatedBy: "\u{1B}\\")
         #expect(pieces.count == 5 && pieces.last == "")
@@ -68,7 +68,7 @@ import Testing
         #expect(PictureSequences.kitty(.png(Data([1, 2, 3])), columns: 1, rows: 1).contains("f=100,c=1"))
     }
 
-    @Test func `sixel paints each colour of a band of six rows`() {
+    @Test func `Sixel draws each color of a band of six rows`() {
         let red = Pixels(width: 5, height: 7, bytes: Array([[UInt8]](repeating: [255, 0, 0], count: 35).joined()))
         #expect(
             PictureSequences.sixel(red)
@@ -81,7 +81,7 @@ import Testing
         #expect(text.contains("#5;2;0;0;100") && text.contains("#5???~~$") && text.contains("#180~~~??$"))
     }
 
-    @Test func `blocks have two points a cell`() {
+    @Test func `block characters show two pixels per cell`() {
         let picture = Pixels(width: 1, height: 2, bytes: [255, 0, 0, 0, 0, 255])
         #expect(PictureSequences.blocks(picture, hasAllColors: true) == ["\u{1B}[38;2;255;0;0;48;2;0;0;255m▀"])
         #expect(PictureSequences.blocks(picture, hasAllColors: false) == ["\u{1B}[38;5;196;48;5;21m▀"])
@@ -101,7 +101,7 @@ import Testing
         5ebn6Onq8vP09fb3+Pn6/9oADAMBAAIRAxEAPwD50r8MP9UzwKv9xj/HQ99r/Dk/2LPAq/3GP8dD/9k=
         """
 
-    @Test func `a JPEG is read where the library is installed, and a damaged one is none`() throws {
+    @Test func `TurboJPEG decodes a JPEG and rejects a damaged one`() throws {
         guard let library = try? TurboJPEG() else { return }
         #expect(library.pixels(Data([1, 2, 3])) == nil && library.pixels(Data()) == nil)
         let data = try #require(Data(base64Encoded: Self.jpeg))
@@ -111,7 +111,7 @@ import Testing
         #expect(library.pixels(data.prefix(300)) == nil || library.pixels(data.prefix(300))?.bytes.count == 768)
     }
 
-    @Test func `a photo is placed in its area by the way that there is, or a sentence says what is missing`() throws {
+    @Test func `a photo is drawn with the available protocol, or a message names the missing support`() throws {
         let data = try #require(Data(base64Encoded: Self.jpeg))
         let area = ScreenArea(column: 60, row: 4, columns: 20, rows: 8)
         func written(_ bytes: Data, _ prepare: (inout TerminalGraphics) -> Void) -> String {
@@ -122,7 +122,7 @@ import Testing
             let drawing = CursesDrawing(isUnicode: true)
             let picture = ScreenPicture(name: "a", bytes: bytes, area: area)
             graphics.draw(picture, CursesDrawing.Erased(), drawing) { text += $0 }
-            // The same again is nothing to do, but after everything was erased it is drawn anew.
+            // Drawing the same image again has no effect, except after the screen was erased.
             let first = text
             graphics.draw(picture, CursesDrawing.Erased(), drawing) { text += $0 }
             #expect(text == first)

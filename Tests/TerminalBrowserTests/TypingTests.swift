@@ -4,7 +4,7 @@ import Testing
 @testable import TerminalBrowser
 
 @Suite struct TypingTests {
-    @Test func `arrows move in the list at once, and typing continues the text`() {
+    @Test func `arrow keys move in the list immediately, and typing continues the text`() {
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
@@ -22,7 +22,7 @@ import Testing
         #expect(browser.selected == "Adele Vance", "the selection follows the user")
     }
 
-    @Test func `one search is sent 150 ms after the last key`() {
+    @Test func `the browser sends one search 150 ms after the last key`() {
         var browser = DrivenModel()
         for letter in ["a", "d", "a"] {
             browser.type(letter)
@@ -35,7 +35,7 @@ import Testing
         #expect(browser.effects.count == 1)
     }
 
-    @Test func `nothing is sent for less than two letters, and the list goes`() {
+    @Test func `fewer than two letters send no request and clear the list`() {
         var browser = DrivenModel()
         browser.type(" a ")
         browser.wait(.seconds(1))
@@ -50,7 +50,7 @@ import Testing
         #expect(browser.names.isEmpty)
     }
 
-    @Test func `letters are counted as people see them`() {
+    @Test func `letters are counted as grapheme clusters`() {
         var browser = DrivenModel()
         browser.type("e\u{301}")
         browser.press(.character("\u{302}"))
@@ -61,7 +61,7 @@ import Testing
         #expect(browser.effects == [.search(1, "e\u{301}\u{302}李")])
     }
 
-    @Test func `a key cancels the search that runs, and its late answer is dropped`() {
+    @Test func `a key cancels the running search, and the browser drops its late result`() {
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
@@ -80,7 +80,7 @@ import Testing
         #expect(browser.names == ["Adele Vance"])
     }
 
-    @Test func `the old list stays, dimmed, until the new one is there`() {
+    @Test func `the old list is dimmed until the new result arrives`() {
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
@@ -94,7 +94,7 @@ import Testing
         #expect(browser.style("le Vance") == .plain)
     }
 
-    @Test func `a text that was taken back before it was sent asks nothing`() {
+    @Test func `typing a letter and deleting it causes no request`() {
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
@@ -107,7 +107,7 @@ import Testing
         #expect(!browser.model.isOutdated)
     }
 
-    @Test func `spaces around the text make no new search`() {
+    @Test func `spaces around the text cause no new search`() {
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
@@ -116,14 +116,14 @@ import Testing
         #expect(browser.effects == [.search(1, "ad")])
     }
 
-    @Test func `the text of the command line is searched for at once`() {
+    @Test func `the browser searches for the command-line text immediately`() {
         var browser = DrivenModel("ada", accounts: nil)
         #expect(browser.effects.isEmpty)
         browser.send(.accounts([.ada], current: BrowseAccount.ada.id))
         #expect(browser.effects == [.search(1, "ada")])
     }
 
-    @Test func `the copy on this machine answers first and the directory corrects it`() {
+    @Test func `results come from the offline copy first and then from the directory`() {
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
@@ -138,7 +138,7 @@ import Testing
         #expect(!browser.shows("searching…"))
     }
 
-    @Test func `each letter looks into the copy on this machine, and what it has is shown before the pause is over`()
+    @Test func `each letter searches the offline copy and shows its results before the delay ends`()
         throws
     {
         var browser = DrivenModel()
@@ -150,17 +150,17 @@ import Testing
         browser.type("a")
         let second = try #require(browser.localPreview)
         browser.send(.localPreview(first.number, .cleaned([.grace])))
-        #expect(browser.names.isEmpty, "what was looked up for another text is late")
+        #expect(browser.names.isEmpty, "the results of another text are dropped")
         browser.send(.localPreview(second.number, .cleaned([.ada])))
         #expect(browser.names == ["Ada Lovelace"] && !browser.model.isOutdated && browser.effects.isEmpty)
         browser.wait(.milliseconds(150))
         #expect(browser.effects == [.search(1, "ada")] && browser.names == ["Ada Lovelace"])
         browser.result([.ada, .grace])
         browser.send(.localPreview(second.number, .cleaned([.grace])))
-        #expect(browser.names == ["Ada Lovelace", "Grace Hopper"], "the directory has spoken")
+        #expect(browser.names == ["Ada Lovelace", "Grace Hopper"], "the directory's results take precedence")
     }
 
-    @Test func `the cursor follows a person once somebody put it there, and is on the first row before`() {
+    @Test func `the cursor follows a user after it was moved, and is on the first row before`() {
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
@@ -177,7 +177,7 @@ import Testing
         #expect(browser.selected == "Grace Hopper")
     }
 
-    @Test func `with --offline the end of a long list says that there are more, and no page is asked for`() {
+    @Test func `with --offline the end of a long list reports more users and requests no page`() {
         var browser = DrivenModel(isOffline: true)
         browser.type("ad")
         browser.wait(.milliseconds(150))
@@ -189,7 +189,7 @@ import Testing
         #expect(!browser.effects.contains { if case .nextPage = $0 { true } else { false } })
     }
 
-    @Test func `one ideograph is enough, and a paste that is cut is told`() {
+    @Test func `one ideograph is enough for a search, and the browser reports a shortened paste`() {
         var browser = DrivenModel()
         browser.type("李")
         browser.wait(.milliseconds(150))
@@ -198,7 +198,7 @@ import Testing
         #expect(browser.shows("The search uses only the start"))
     }
 
-    @Test func `the end of the room for what is typed is told`() {
+    @Test func `the browser reports a full search text`() {
         var browser = DrivenModel()
         browser.press(.paste(String(repeating: "a", count: QueryText.maximumBytes)))
         #expect(!browser.shows("The search uses only the start"))
@@ -210,7 +210,7 @@ import Testing
         #expect(!browser.shows("A search text has at most"))
     }
 
-    @Test func `with --offline the copy's answer is the last`() {
+    @Test func `with --offline the result of the offline copy is final`() {
         var browser = DrivenModel(isOffline: true)
         browser.type("ad")
         browser.wait(.milliseconds(150))
@@ -219,7 +219,7 @@ import Testing
         #expect(!browser.shows("searching…"))
     }
 
-    @Test func `with --offline a copy that is not complete is said to be, also where it has people`() {
+    @Test func `with --offline the browser reports an incomplete copy`() {
         var browser = DrivenModel(isOffline: true)
         browser.type("ad")
         browser.wait(.milliseconds(150))
@@ -234,14 +234,14 @@ import Testing
         #expect(browser.shows("1 of 1 · offline copy") && !browser.shows("complete"))
     }
 
-    @Test func `pasted text is searched for as one line`() {
+    @Test func `pasted text becomes one line`() {
         var browser = DrivenModel()
         browser.press(.paste("Ada\nLove\u{1B}[2Jlace\t"))
         browser.wait(.milliseconds(150))
         #expect(browser.effects == [.search(1, "Ada Love[2Jlace")])
     }
 
-    @Test func `a huge paste is cut, and nothing is parted`() {
+    @Test func `a huge paste is cut between grapheme clusters`() {
         var browser = DrivenModel()
         browser.press(.paste(String(repeating: "👩‍👩‍👧李", count: 100_000)))
         #expect(browser.model.query.text.utf8.count <= QueryText.maximumBytes)
@@ -249,7 +249,7 @@ import Testing
         #expect(browser.effects.count == 1)
     }
 
-    @Test func `an empty result says what was searched and what to try`() {
+    @Test func `an empty result states the search and suggests another`() {
         var browser = DrivenModel()
         browser.type("xq")
         browser.wait(.milliseconds(150))
@@ -261,7 +261,7 @@ import Testing
 }
 
 extension BrowsePage {
-    /// What the copy on this machine has.
+    /// Creates a page from the offline copy.
     fileprivate static func cleaned(_ users: [User]) -> BrowsePage {
         BrowsePage(users: users, hasMore: false, source: .offline, isContinuation: false)
     }
