@@ -4,7 +4,7 @@ import HTTPExchange
 import TestSupport
 import Testing
 
-@Suite struct `What comes back` {
+@Suite struct `Received responses` {
     let transport = CurlTransport()
 
     private func exchange(
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `interim answers are skipped`() async throws {
+    @Test func `the transport skips interim responses`() async throws {
         let response = try await exchange(
             "HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n" + answer(body: "end"))
         #expect(response.status == 200)
@@ -43,7 +43,7 @@ import Testing
         #expect(response.body == Data("end".utf8))
     }
 
-    @Test func `chunked content is joined and trailers are not fields`() async throws {
+    @Test func `chunked content is joined and trailers are not header fields`() async throws {
         let response = try await exchange(
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4;x=y\r\ndefg\r\n0\r\nX-Trailer: 1\r\n\r\n"
         )
@@ -51,18 +51,18 @@ import Testing
         #expect(response.fields["X-Trailer"] == nil)
     }
 
-    @Test func `content may end with the connection`() async throws {
+    @Test func `the end of the connection can end the content`() async throws {
         #expect(try await exchange("HTTP/1.1 200 OK\r\n\r\nall of it").body == Data("all of it".utf8))
     }
 
-    @Test func `no content comes with 204, 304 and HEAD`() async throws {
+    @Test func `responses with 204 or 304 and to HEAD have no content`() async throws {
         #expect(try await exchange("HTTP/1.1 204 No Content\r\n\r\n").status == 204)
         #expect(try await exchange("HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n").status == 304)
         let head = try await exchange("HTTP/1.1 200 OK\r\nContent-Length: 5000000\r\n\r\n", method: .head)
         #expect(head.body.isEmpty && head.fields["Content-Length"] == "5000000")
     }
 
-    @Test func `Latin-1, folded lines and stray control characters in fields are read`() async throws {
+    @Test func `the transport reads Latin-1, folded lines and control characters in fields`() async throws {
         let server = try ScriptedServer { connection, _ in
             _ = connection.readRequest()
             connection.send("HTTP/1.1 200 OK\r\nX-Latin: ".utf8 + [0xE9] + "\r\nX-UTF: é\r\nX-Fold: a\r\n  b\r\n".utf8)
@@ -82,18 +82,18 @@ import Testing
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n0\r\n\r\n", "HTTP/1.1 100 Continue\r\n\r\n",
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "\u{16}\u{3}\u{1}\u{0}\u{2}",
     ])
-    func `an answer that is broken or cut off is a lost connection`(bytes: String) async {
+    func `an invalid or truncated response is a lost connection`(bytes: String) async {
         #expect(await kind(bytes) == .connectionLost)
     }
 
-    @Test func `content up to the limit comes, one byte more does not`() async throws {
+    @Test func `content may have the maximum size but not one byte more`() async throws {
         #expect(try await exchange(answer(body: "12345"), limit: 5).body.count == 5)
         #expect(await kind(answer(body: "123456"), limit: 5) == .responseTooLarge)
         #expect(try await exchange(answer(), limit: 0).body.isEmpty)
         #expect(await kind(answer(body: "1"), limit: -1) == .responseTooLarge)
     }
 
-    @Test func `content without end is cut at the limit and the connection closed`() async throws {
+    @Test func `the transport stops endless content at the limit and closes the connection`() async throws {
         let closed = Signal<Int>()
         let server = try ScriptedServer { connection, _ in
             _ = connection.readRequest()
@@ -104,12 +104,12 @@ import Testing
             closed.send(sent)
         }
         #expect(await failure(transport, HTTPRequest(.get, server.url()))?.kind == .responseTooLarge)
-        // What the limit lets through, and what fits into the sockets' buffers.
+        // The limit, and the capacity of the socket buffers.
         #expect(try #require(await closed.next()) < 64 << 20)
     }
 
-    @Test func `a small compressed answer that grows without end is cut at the limit`() async throws {
-        // 64 MiB of zeros in gzip: a stored header, then deflate made by zlib through libcurl's own format.
+    @Test func `the transport stops a decompression bomb at the limit`() async throws {
+        // 64 MiB of zeros, compressed with gzip.
         let bomb = try gzip(zeros: 64 << 20)
         #expect(bomb.count < 1 << 20)
         let server = try ScriptedServer { connection, _ in
@@ -122,7 +122,7 @@ import Testing
         #expect(server.requests.first?.values("Accept-Encoding").first?.contains("gzip") == true)
     }
 
-    @Test func `compressed content arrives plain`() async throws {
+    @Test func `the transport decompresses content`() async throws {
         let bytes = try gzip(zeros: 70_000)
         let server = try ScriptedServer { connection, _ in
             _ = connection.readRequest()
@@ -132,8 +132,7 @@ import Testing
         #expect(try await transport.send(HTTPRequest(.get, server.url())).body == Data(count: 70_000))
     }
 
-    @Test func `compressed content that grows a thousandfold comes whole to a reader that takes its time`() async throws
-    {
+    @Test func `a slow reader receives all of a highly compressed response`() async throws {
         let bytes = try gzip(zeros: 70_000_000)
         let server = try ScriptedServer { connection, _ in
             _ = connection.readRequest()
@@ -149,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: ["gzip", "snappy"])
-    func `content that cannot be decompressed says what to ask for, and is not worth another attempt`(
+    func `an error in decompression suggests Accept-Encoding: identity and is not retried`(
         coding: String
     ) async throws {
         let server = try ScriptedServer { _ in
@@ -161,7 +160,7 @@ import Testing
     }
 
     @Test(arguments: [600, 999])
-    func `a status that HTTP does not have is named`(status: Int) async throws {
+    func `an invalid status is an error that contains the number`(status: Int) async throws {
         let server = try ScriptedServer { _ in answer("\(status) What") }
         for isStreamed in [false, true] {
             let request = HTTPRequest(.get, server.url())
@@ -172,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `a thousand fields are read, a flood is refused`() async throws {
+    @Test func `the transport reads a thousand fields and limits their total size`() async throws {
         let many = (0..<1000).map { "X-\($0): v\r\n" }.joined()
         #expect(try await exchange(answer("200 OK", many)).fields.count == 1001)
         let flood = (0..<20_000).map { "X-\($0): 0123456789\r\n" }.joined()
@@ -182,7 +181,7 @@ import Testing
     }
 }
 
-/// Zeros, compressed by the `gzip` command.
+/// Returns zeros that the `gzip` command compressed.
 func gzip(zeros count: Int) throws -> [UInt8] {
     let process = Process()
     process.executableURL = URL(filePath: "/bin/sh")

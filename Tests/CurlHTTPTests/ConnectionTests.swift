@@ -20,7 +20,7 @@ import Testing
         #expect(server.connectionCount == 1)
     }
 
-    @Test func `many requests at once share eight connections`() async throws {
+    @Test func `many concurrent requests share eight connections`() async throws {
         let running = Mutex((now: 0, most: 0))
         let server = try ScriptedServer { connection, _ in
             while let request = connection.readRequest() {
@@ -47,7 +47,7 @@ import Testing
         #expect(running.withLock { (2...8).contains($0.most) })
     }
 
-    @Test func `a connection that nobody accepts is told as such`() async throws {
+    @Test func `a refused connection is "cannot connect" and names the host`() async throws {
         let port = try ScriptedServer { _, _ in }.port
         let error = await failure(transport, HTTPRequest(.get, url("http://127.0.0.1:\(port)/?q=secret")))
         #expect(error?.kind == .cannotConnect)
@@ -55,14 +55,14 @@ import Testing
         #expect(error.map { !"\($0)".contains("secret") } == true)
     }
 
-    @Test func `a name without an address is told as such`() async {
+    @Test func `an unknown host name is "cannot resolve host"`() async {
         var request = HTTPRequest(.get, url("https://no-such-host.invalid/"))
         request.timeout = .seconds(20)
         let error = await failure(transport, request)
         #expect(error?.kind == .cannotResolveHost || error?.kind == .timedOut)
     }
 
-    @Test func `a reset after the request is an error, and a POST is sent once`() async throws {
+    @Test func `a reset after a POST is an error, and the transport does not repeat the request`() async throws {
         let server = try ScriptedServer { connection, _ in
             _ = connection.readRequest()
             connection.reset()
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [Data("grant_type=refresh_token".utf8), nil])
-    func `a POST is not sent again when the kept connection dies under it`(body: Data?) async throws {
+    func `the transport does not repeat a POST on a reused connection that is lost`(body: Data?) async throws {
         let server = try ScriptedServer { connection, _ in
             _ = connection.readRequest()
             connection.send(answer())
@@ -84,19 +84,19 @@ import Testing
         #expect(server.requests.filter { $0.line.hasPrefix("POST") }.count == 1)
     }
 
-    @Test func `a GET is sent again when the kept connection dies under it`() async throws {
+    @Test func `the transport repeats a GET on a reused connection that is lost`() async throws {
         let server = try ScriptedServer { connection, number in
             _ = connection.readRequest()
             connection.send(answer())
             if connection.readRequest() != nil, number > 1 { connection.send(answer()) }
         }
         _ = try await transport.send(HTTPRequest(.get, server.url()))
-        // The second connection answers its first request, which is the repeated one.
+        // The first request on the second connection is the repeated one.
         #expect(try await transport.send(HTTPRequest(.get, server.url())).status == 200)
         #expect(server.connectionCount == 2)
     }
 
-    @Test func `a connection that the server closed while idle costs nothing`() async throws {
+    @Test func `the transport replaces an idle connection that the server closed`() async throws {
         let closed = Signal<Void>()
         let server = try ScriptedServer { connection, _ in
             _ = connection.readRequest()
@@ -111,7 +111,7 @@ import Testing
         #expect(server.connectionCount == 3)
     }
 
-    @Test func `an answer that never comes ends with the timeout`() async throws {
+    @Test func `a response that never arrives ends with the timeout`() async throws {
         let closed = Signal<Void>()
         let server = try ScriptedServer { connection, _ in
             _ = connection.readRequest()
@@ -126,7 +126,7 @@ import Testing
         await closed.next()
     }
 
-    @Test func `an answer that drips ends with the timeout`() async throws {
+    @Test func `a response that arrives byte by byte ends with the timeout`() async throws {
         let server = try ScriptedServer { connection, _ in
             _ = connection.readRequest()
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
@@ -137,7 +137,7 @@ import Testing
         #expect(await failure(transport, request)?.kind == .timedOut)
     }
 
-    @Test func `a response whose bytes keep arriving may take longer than the time without a byte`() async throws {
+    @Test func `a response whose bytes keep arriving does not reach the idle timeout`() async throws {
         let server = try ScriptedServer { connection, _ in
             _ = connection.readRequest()
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: 40\r\n\r\n")
@@ -162,7 +162,7 @@ import Testing
         #expect(error?.kind == .timedOut && error?.reason.contains("60 ms") == true)
     }
 
-    @Test func `requests that wait for their turn end after the time without a byte`() async throws {
+    @Test func `queued requests end after the idle timeout`() async throws {
         let server = try ScriptedServer { connection, _ in
             _ = connection.readRequest()
             connection.waitForClose()
@@ -179,11 +179,11 @@ import Testing
             return await group.reduce(into: []) { $0.append($1) }
         }
         #expect(kinds == Array(repeating: .timedOut, count: 200))
-        // One after the other, eight at a time, would take 5 s.
+        // In sequence, eight in parallel, they would take 5 s.
         #expect(ContinuousClock.now - start < .seconds(TestTime.seconds(3)))
     }
 
-    @Test func `only a time limit of the request is a limit of the whole exchange below five minutes`() throws {
+    @Test func `without a timeout of the request, an exchange ends after five minutes`() throws {
         func plan(_ change: (inout HTTPRequest) -> Void = { _ in }) throws -> (idle: Duration?, total: Duration) {
             var request = HTTPRequest(.get, URL(string: "https://api.example/") ?? URL(filePath: "/"))
             change(&request)
@@ -198,7 +198,7 @@ import Testing
         #expect(try plan { $0.timeout = .seconds(700) } == (nil, .seconds(700)))
     }
 
-    @Test func `a request that waits for its turn is timed too`() async throws {
+    @Test func `the timeout includes the time in the queue`() async throws {
         let server = try ScriptedServer { connection, _ in
             _ = connection.readRequest()
             connection.waitForClose()
@@ -217,7 +217,7 @@ import Testing
     }
 
     @Test(arguments: [Duration.zero, .seconds(-5)])
-    func `no time at all is a timeout, endless time is not`(timeout: Duration) async throws {
+    func `a timeout of zero ends a request, and the longest duration is valid`(timeout: Duration) async throws {
         let server = try ScriptedServer { connection, _ in
             _ = connection.readRequest()
             connection.waitForClose()
@@ -248,7 +248,7 @@ import Testing
         await closed.next()
     }
 
-    @Test func `cancelling many tasks at any moment resumes each of them`() async throws {
+    @Test func `cancelling many tasks resumes each of them`() async throws {
         let server = try ScriptedServer { _ in answer(body: "x") }
         let tasks = (0..<200).map { number in
             Task {
@@ -270,7 +270,7 @@ import Testing
         #expect(answered >= 66)
     }
 
-    @Test func `the transport's connections close when it goes`() async throws {
+    @Test func `the connections close when the transport is deinitialized`() async throws {
         let closed = Signal<Void>()
         let server = try ScriptedServer { connection, _ in
             while connection.readRequest() != nil { connection.send(answer()) }

@@ -4,14 +4,14 @@ import HTTPExchange
 import Synchronization
 import Testing
 
-@Suite struct `Content that is read while it is sent` {
+@Suite struct `Streamed request content` {
     let transport = CurlTransport()
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
     @Test(arguments: [0, 1, 65_536, 3_000_001])
-    func `a file arrives as it is, with its length`(size: Int) async throws {
+    func `a file is sent unchanged with its length`(size: Int) async throws {
         let server = try ScriptedServer { _ in answer() }
         let content = pattern(size)
         let file = try folder.file("a file", content)
@@ -22,7 +22,7 @@ import Testing
         #expect(request.values("Content-Type").isEmpty && request.values("Transfer-Encoding").isEmpty)
     }
 
-    @Test func `parts of memory, files and pieces of files arrive in order`() async throws {
+    @Test func `bytes, files and file ranges are sent in order`() async throws {
         let server = try ScriptedServer { _ in answer() }
         let content = pattern(2_000_000)
         let file = try folder.file("f", content)
@@ -36,14 +36,14 @@ import Testing
         #expect(try Data(#require(server.requests.first).body) == expected)
     }
 
-    @Test func `a large content in memory arrives, too`() async throws {
+    @Test func `large content in memory is sent`() async throws {
         let server = try ScriptedServer { _ in answer() }
         let content = pattern(2_500_000)
         _ = try await transport.send(HTTPRequest(.patch, server.url(), body: content))
         #expect(try Data(#require(server.requests.first).body) == content)
     }
 
-    @Test func `a file that cannot be sent is named before anything is sent`() async throws {
+    @Test func `an unreadable file is an error before the request is sent`() async throws {
         let server = try ScriptedServer { _ in answer() }
         let short = try folder.file("short", Data([1, 2, 3]))
         mkfifo(folder.location("pipe").path, 0o600)
@@ -60,7 +60,7 @@ import Testing
         #expect(server.connectionCount == 0)
     }
 
-    @Test func `a file that becomes shorter ends the request`() async throws {
+    @Test func `a file that is truncated during the request is an error`() async throws {
         let file = try folder.file("f", pattern(8_000_000))
         let server = try ScriptedServer { connection, _ in
             connection.accepts = { _ in
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: [nil, Int64(300_000)])
-    func `chunks arrive, with their length or without`(length: Int64?) async throws {
+    func `chunks are sent with or without a length`(length: Int64?) async throws {
         let server = try ScriptedServer { _ in answer() }
         let content = pattern(300_000)
         let body = HTTPBody.chunks(length: length) {
@@ -93,7 +93,7 @@ import Testing
         #expect(request.values("Transfer-Encoding") == (length == nil ? ["chunked"] : []))
     }
 
-    @Test func `chunks that come slowly are waited for, and their failure is the request's`() async throws {
+    @Test func `the transport waits for slow chunks and rethrows their error`() async throws {
         struct Broken: Error {}
         let server = try ScriptedServer { _ in answer() }
         let go = Signal<Int>()
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: [2, 4])
-    func `chunks of another length than announced are refused`(length: Int64) async throws {
+    func `chunks that differ from the announced length are an invalid request`(length: Int64) async throws {
         let server = try ScriptedServer { _ in answer() }
         let body = HTTPBody.chunks(length: length) {
             AsyncStream(Data.self) {
@@ -126,7 +126,7 @@ import Testing
         #expect(await failure(transport, HTTPRequest(.put, server.url(), content: body))?.kind == .invalidRequest)
     }
 
-    @Test func `a maker of chunks is held up by a server that does not read`() async throws {
+    @Test func `a server that does not read suspends the producer of chunks`() async throws {
         let stop = Signal<Void>()
         let server = try ScriptedServer { connection, _ in
             connection.readSomething()
@@ -142,7 +142,7 @@ import Testing
         }
         let task = Task { try await transport.send(HTTPRequest(.post, server.url(), content: body)) }
         await stop.next()
-        // Until the number stands still: what the two sockets hold and half a megabyte.
+        // Until the number is stable: the capacity of both sockets, and half a megabyte.
         var last = -1
         while made.withLock({ $0 }) != last {
             last = made.withLock { $0 }
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(arguments: [307, 308])
-    func `a redirect sends the file again`(status: Int) async throws {
+    func `a redirect with 307 or 308 sends the file again`(status: Int) async throws {
         let server = try ScriptedServer { request in
             request.line.contains(" /from ") ? answer("\(status) Moved", "Location: /to\r\n") : answer()
         }
@@ -170,7 +170,7 @@ import Testing
         #expect(try Data(#require(server.requests.last).body) == Data([7]) + content)
     }
 
-    @Test func `a 303 leaves the file behind, and chunks for one use go no further`() async throws {
+    @Test func `a 303 drops the file, and single-use chunks cannot follow a redirect`() async throws {
         let server = try ScriptedServer { request in
             request.line.contains("/see")
                 ? answer("303 See Other", "Location: /to\r\n")
@@ -191,7 +191,7 @@ import Testing
         #expect(server.requests.count == 3)
     }
 
-    @Test func `a server that says no at once is not sent a large file`() async throws {
+    @Test func `a large file is not sent if the server rejects the request first`() async throws {
         let server = try ScriptedServer { connection, _ in
             connection.accepts = { _ in false }
             while connection.readRequest() != nil {
@@ -206,7 +206,7 @@ import Testing
         #expect(server.requests.map(\.body.count) == [0])
     }
 
-    @Test func `descriptions do not show what is sent`() throws {
+    @Test func `descriptions do not contain the request content`() throws {
         let file = try folder.file("f", Data("secret".utf8))
         let request = HTTPRequest(
             .put, url("https://a.example/"), content: .joined([.bytes(Data("secret".utf8)), .file(at: file)]))

@@ -3,8 +3,8 @@ import CurlHTTP
 import HTTPExchange
 import Testing
 
-/// Who may read a download, and where it goes.
-@Suite struct `Places of downloads` {
+/// Tests the location and permissions of downloads.
+@Suite struct `Download locations` {
     let transport = CurlTransport()
     let folder: TemporaryFolder
 
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [0o600, 0o640, 0o755])
-    func `a file that is replaced keeps its permissions`(mode: Int) async throws {
+    func `a replaced file keeps its permissions`(mode: Int) async throws {
         let server = try ScriptedServer { _ in answer(body: "new") }
         _ = try folder.file("f", Data("old".utf8))
         try set(mode, "f")
@@ -35,7 +35,7 @@ import Testing
         #expect(folder.names == ["f"])
     }
 
-    @Test func `a new file has the permissions of any new file`() async throws {
+    @Test func `a new file has the default permissions`() async throws {
         let server = try ScriptedServer { _ in answer(body: "new") }
         _ = try await download(server)
         #expect(FileManager.default.createFile(atPath: folder.location("g").path(percentEncoded: false), contents: nil))
@@ -45,7 +45,7 @@ import Testing
         #expect(folder.names == ["f", "g", "h"])
     }
 
-    @Test func `an unfinished file is private, whatever it was before`() async throws {
+    @Test func `a partial file is readable only by its owner`() async throws {
         let server = try ScriptedServer { connection, number in
             _ = connection.readRequest()
             if number == 1 {
@@ -61,7 +61,7 @@ import Testing
         #expect(try mode(".f.part") == 0o600)
     }
 
-    @Test func `a file that may not be written to is not replaced`() async throws {
+    @Test func `a download does not replace a read-only file`() async throws {
         let server = try ScriptedServer { _ in answer(body: "new") }
         _ = try folder.file("f", Data("old".utf8))
         try set(0o400, "f")
@@ -70,7 +70,7 @@ import Testing
         #expect(server.requests.isEmpty)
     }
 
-    @Test func `a symbolic link to nothing is followed and stays`() async throws {
+    @Test func `a download follows a symbolic link to a missing file and keeps the link`() async throws {
         let server = try ScriptedServer { _ in answer(body: "new") }
         func link(_ name: String, _ target: String) throws {
             try FileManager.default.createSymbolicLink(

@@ -5,15 +5,15 @@ import Testing
 @testable import CurlHTTP
 @testable import HTTPExchange
 
-/// What servers answer to a request for the rest of a download.
-@Suite struct `Parts of downloads` {
+/// Tests responses to range requests.
+@Suite struct `Download ranges` {
     let transport = CurlTransport()
     let folder: TemporaryFolder
     let content = pattern(1_000_000)
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Cuts the first answer off after 300000 bytes, and answers a request for the rest as the function says.
+    /// Ends the first response after 300000 bytes, and calls the closure for range requests.
     private func server(_ part: @escaping @Sendable (Connection, Int, Data) -> Bool) throws -> ScriptedServer {
         try ScriptedServer { [content] connection, number in
             while let request = connection.readRequest() {
@@ -32,7 +32,7 @@ import Testing
         try await transport.download(HTTPRequest(.get, server.url()), to: folder.location("f"))
     }
 
-    @Test func `a server that sends the rest in pieces is asked until all is there`() async throws {
+    @Test func `a download requests ranges until the file is complete`() async throws {
         let server = try server { connection, start, content in
             let end = min(start + 200_000, content.count)
             connection.send("HTTP/1.1 206 Partial Content\r\nETag: \"v\"\r\nContent-Length: \(end - start)\r\n")
@@ -54,7 +54,7 @@ import Testing
         #expect(steps.withLock { $0.last } == end)
     }
 
-    @Test func `a part without a length that ends early is no whole file, and goes on the next time`() async throws {
+    @Test func `an incomplete range without a length is saved and resumed`() async throws {
         let server = try server { connection, start, content in
             connection.send("HTTP/1.1 206 Partial Content\r\nETag: \"v\"\r\nConnection: close\r\n")
             connection.send("Content-Range: bytes \(start)-\(content.count - 1)/\(content.count)\r\n\r\n")
@@ -74,7 +74,7 @@ import Testing
         "Content-Range: bytes 5-8/9\r\n", "", "Content-Range: bytes 300001-300004/1000000\r\n",
         "Content-Range: bytes 300000-300003/1000000\r\nETag: \"w\"\r\n",
     ])
-    func `another part than the one that was asked for makes it begin anew`(fields: String) async throws {
+    func `a response with a different range restarts the download`(fields: String) async throws {
         let server = try server { connection, _, _ in
             connection.send(answer("206 Partial Content", fields, body: "5678"))
         }
@@ -85,7 +85,7 @@ import Testing
         #expect(folder.names == ["f"])
     }
 
-    @Test func `all of another content in place of the rest is nothing that was kept`() async throws {
+    @Test func `a complete response with a new ETag replaces the partial file`() async throws {
         let other = pattern(50_000, seed: 4)
         let server = try server { connection, _, _ in
             connection.send("HTTP/1.1 200 OK\r\nETag: \"w\"\r\nContent-Length: \(other.count)\r\n\r\n")
@@ -97,7 +97,7 @@ import Testing
         #expect(try Data(contentsOf: folder.location("f")) == other)
     }
 
-    @Test func `more than was said is not put behind ours`() async throws {
+    @Test func `a response longer than its Content-Range is discarded`() async throws {
         let server = try server { connection, _, _ in
             connection.send("HTTP/1.1 206 Partial Content\r\nConnection: close\r\n")
             connection.send("Content-Range: bytes 300000-300003/1000000\r\n\r\n123456")
@@ -109,7 +109,7 @@ import Testing
         #expect(folder.names.isEmpty)
     }
 
-    @Test func `a part that nobody asked for is no whole file, and one that was is`() async throws {
+    @Test func `an unsolicited partial response is an error, but a requested range is saved`() async throws {
         let server = try ScriptedServer { _ in
             answer("206 Partial Content", "Content-Range: bytes 0-3/9\r\n", body: "0123")
         }

@@ -11,7 +11,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Serves content of this name with ranges, and cuts the first answers off after so many bytes.
+    /// Serves content with an ETag and ranges, and ends the first responses after the given numbers of bytes.
     private func server(
         _ content: Data, tag: String? = "\"v1\"", cuts: [Int] = [], honours: Bool = true, fields: String = ""
     ) throws -> ScriptedServer {
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [0, 10, 4_000_000])
-    func `the content is saved, and nothing else is left`(size: Int) async throws {
+    func `a download saves the content and leaves no other files`(size: Int) async throws {
         let content = pattern(size)
         let server = try server(content)
         let location = folder.location("saved file")
@@ -50,7 +50,7 @@ import Testing
         #expect(server.requests.map { $0.values("Accept-Encoding") } == [["identity"]])
     }
 
-    @Test func `an answer that says no leaves the place as it was`() async throws {
+    @Test func `an error response keeps the existing file`() async throws {
         let server = try ScriptedServer { _ in answer("404 Not Found", body: "none") }
         let location = try folder.file("f", Data("old".utf8))
         let saved = try await transport.download(HTTPRequest(.get, server.url()), to: location)
@@ -59,7 +59,7 @@ import Testing
         #expect(folder.names == ["f"])
     }
 
-    @Test func `one that breaks off is continued where it was`() async throws {
+    @Test func `an interrupted download resumes`() async throws {
         let content = pattern(3_000_000)
         let server = try server(content, cuts: [1_000_000, 500_000])
         let location = try folder.file("f", Data("old".utf8))
@@ -84,7 +84,7 @@ import Testing
                 == HTTPProgress(received: 3_000_000, totalToReceive: 3_000_000, hasEnded: true))
     }
 
-    @Test func `a policy continues it by itself`() async throws {
+    @Test func `a retry policy resumes the download automatically`() async throws {
         let content = pattern(1_000_000)
         let server = try server(content, cuts: [300_000, 300_000])
         let policy = HTTPRetryPolicy(firstDelay: .milliseconds(1))
@@ -94,14 +94,14 @@ import Testing
         #expect(try Data(contentsOf: folder.location("f")) == content)
     }
 
-    @Test func `content that changed, or another address, is fetched anew`() async throws {
+    @Test func `a download restarts if the content or the URL changed`() async throws {
         let location = folder.location("f")
         let first = try server(pattern(1_000_000), cuts: [400_000])
         for content in [pattern(900_000, seed: 2), pattern(100, seed: 3)] {
             let first = try server(pattern(1_000_000), cuts: [400_000])
             _ = try? await transport.download(HTTPRequest(.get, first.url()), to: location)
             #expect(folder.names.contains(".f.part"))
-            // Another address: the part is not its.
+            // A different URL does not use the partial file.
             let other = try server(content, tag: "\"v2\"")
             let saved = try await transport.download(HTTPRequest(.get, other.url()), to: location)
             #expect(saved.resumed == 0)
@@ -111,7 +111,7 @@ import Testing
         _ = first
     }
 
-    @Test func `a server that has no ranges or another content sends all of it`() async throws {
+    @Test func `a download restarts if the server ignores the range or sends new content`() async throws {
         let location = folder.location("f")
         let turn = Mutex(0)
         let content = pattern(50_000, seed: 9)
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: [(nil, ""), ("W/\"v1\"", ""), ("\"v1\"", "Accept-Ranges: none\r\n")] as [(String?, String)])
-    func `what cannot be continued is not kept`(tag: String?, fields: String) async throws {
+    func `a download that cannot be resumed leaves no partial file`(tag: String?, fields: String) async throws {
         let server = try server(pattern(1000), tag: tag, cuts: [500, 500], fields: fields)
         await #expect(throws: HTTPTransportError.self) {
             try await transport.download(HTTPRequest(.get, server.url()), to: folder.location("f"))
@@ -151,7 +151,7 @@ import Testing
         #expect(folder.names.isEmpty)
     }
 
-    @Test func `nothing is kept for those who do not want to continue`() async throws {
+    @Test func `resuming: false leaves no partial file`() async throws {
         let server = try server(pattern(1000), cuts: [500])
         await #expect(throws: HTTPTransportError.self) {
             try await transport.download(HTTPRequest(.get, server.url()), to: folder.location("f"), resuming: false)
@@ -159,7 +159,7 @@ import Testing
         #expect(folder.names.isEmpty)
     }
 
-    @Test func `a cancelled download frees the connection and can be continued`() async throws {
+    @Test func `a cancelled download closes the connection and can be resumed`() async throws {
         let closed = Signal<Void>()
         let content = pattern(500_000)
         let server = try ScriptedServer { connection, number in
@@ -193,7 +193,7 @@ import Testing
         #expect(try Data(contentsOf: folder.location("f")) == content)
     }
 
-    @Test func `a place that cannot be written is named before anything is asked`() async throws {
+    @Test func `an unwritable location is an error before the request is sent`() async throws {
         let server = try server(pattern(10))
         for location in [folder.url, folder.location("no/folder"), folder.location("a/"), URL(filePath: "/dev/full/x")]
         {
@@ -204,7 +204,7 @@ import Testing
         #expect(server.requests.isEmpty)
     }
 
-    @Test func `a device that is full ends the download, and is still a device`() async throws {
+    @Test func `a full device is an error, and the device is not replaced`() async throws {
         guard FileManager.default.fileExists(atPath: "/dev/full") else { return }
         let server = try server(pattern(100_000))
         await #expect(throws: HTTPFileError.self) {
@@ -216,7 +216,7 @@ import Testing
         #expect(type == .typeCharacterSpecial)
     }
 
-    @Test func `a symbolic link is followed and stays`() async throws {
+    @Test func `a download follows a symbolic link and keeps it`() async throws {
         let server = try server(Data("new".utf8))
         let real = try folder.file("real", Data("old".utf8))
         try FileManager.default.createSymbolicLink(at: folder.location("link"), withDestinationURL: real)
@@ -225,7 +225,7 @@ import Testing
         #expect(folder.names == ["link", "real"])
     }
 
-    @Test func `an unfinished file that somebody else linked elsewhere is not written through`() async throws {
+    @Test func `a download does not follow a symbolic link in place of its partial file`() async throws {
         let server = try server(Data("new".utf8))
         let victim = try folder.file("victim", Data("old".utf8))
         try FileManager.default.createSymbolicLink(at: folder.location(".f.part"), withDestinationURL: victim)
@@ -235,7 +235,7 @@ import Testing
         #expect(try Data(contentsOf: victim) == Data("old".utf8))
     }
 
-    @Test func `two downloads to one place do not mix`() async throws {
+    @Test func `a second download to the same location is an error`() async throws {
         let go = DispatchSemaphore(value: 0)
         let arrived = Signal<Void>()
         let server = try ScriptedServer { connection, _ in

@@ -3,7 +3,7 @@ import CurlHTTP
 import HTTPExchange
 import Testing
 
-/// Sends and gives the kind of the failure, or nil when there was none or another error.
+/// Sends a request and returns its transport error, or `nil` if it throws no such error.
 func failure(_ transport: CurlTransport, _ request: HTTPRequest) async -> HTTPTransportError? {
     do {
         _ = try await transport.send(request)
@@ -13,10 +13,10 @@ func failure(_ transport: CurlTransport, _ request: HTTPRequest) async -> HTTPTr
     }
 }
 
-@Suite struct `What is sent` {
+@Suite struct `Sent requests` {
     let transport = CurlTransport()
 
-    @Test func `an exchange gives the status, the fields in order and the content`() async throws {
+    @Test func `a response has the status, the fields in order and the content`() async throws {
         let server = try ScriptedServer { _ in
             answer("201 Created", "X-One: a\r\nx-two:  b c \r\nX-One: d\r\nX-Empty:\r\n", body: "hello")
         }
@@ -37,7 +37,7 @@ func failure(_ transport: CurlTransport, _ request: HTTPRequest) async -> HTTPTr
         "/users?$filter=startswith(givenName,'Ada')", "/a/../b/./c", "/%2e%2E/%2f%2F?q=%27%e9&x=a+b%20c",
         "/~!$&'()*+,;=:@-._", "//double//slash", "/?", "/path?a=1?b=/../", "/%7Bid%7D",
     ])
-    func `the path and query arrive byte for byte`(target: String) async throws {
+    func `the path and query are sent byte for byte`(target: String) async throws {
         let server = try ScriptedServer { _ in answer() }
         let url = server.url(target)
         #expect(url.absoluteString.hasSuffix(target))
@@ -45,7 +45,7 @@ func failure(_ transport: CurlTransport, _ request: HTTPRequest) async -> HTTPTr
         #expect(server.requests.map(\.line) == ["GET \(target) HTTP/1.1"])
     }
 
-    @Test func `a fragment is not sent, and an address without a path asks for the root`() async throws {
+    @Test func `the fragment is not sent, and an empty path becomes the root`() async throws {
         let server = try ScriptedServer { _ in answer() }
         _ = try await transport.send(HTTPRequest(.get, server.url("/a?b#secret?x")))
         _ = try await transport.send(HTTPRequest(.get, server.url("")))
@@ -54,7 +54,7 @@ func failure(_ transport: CurlTransport, _ request: HTTPRequest) async -> HTTPTr
     }
 
     @Test(arguments: [HTTPMethod.post, .put, .patch, .delete, HTTPMethod(rawValue: "PROPFIND")])
-    func `content has its length and only the fields it was given`(method: HTTPMethod) async throws {
+    func `a request has its content length and only the given fields`(method: HTTPMethod) async throws {
         let server = try ScriptedServer { _ in answer() }
         let body = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0) })
         _ = try await transport.send(
@@ -70,7 +70,7 @@ func failure(_ transport: CurlTransport, _ request: HTTPRequest) async -> HTTPTr
         }
     }
 
-    @Test func `a POST without content says so, a GET says nothing`() async throws {
+    @Test func `a POST without content has Content-Length 0, and a GET has no Content-Length`() async throws {
         let server = try ScriptedServer { _ in answer() }
         _ = try await transport.send(HTTPRequest(.post, server.url()))
         _ = try await transport.send(HTTPRequest(.put, server.url(), body: Data()))
@@ -79,7 +79,7 @@ func failure(_ transport: CurlTransport, _ request: HTTPRequest) async -> HTTPTr
         #expect(server.requests.map { $0.values("Content-Length") } == [["0"], ["0"], [], []])
     }
 
-    @Test func `a field of the request replaces the transport's own`() async throws {
+    @Test func `a field of the request replaces the transport's default`() async throws {
         let server = try ScriptedServer { _ in answer() }
         let transport = CurlTransport(userAgent: "directory/1.2")
         _ = try await transport.send(HTTPRequest(.get, server.url()))
@@ -95,7 +95,8 @@ func failure(_ transport: CurlTransport, _ request: HTTPRequest) async -> HTTPTr
         ("Host", "other.example"), ("Transfer-Encoding", "chunked"), ("Content-Length", "5"),
         ("Expect", "100-continue"),
     ])
-    func `a field that could break the request is refused before any byte`(name: String, value: String) async throws {
+    func `a field that could break the request is rejected before it is sent`(name: String, value: String) async throws
+    {
         let server = try ScriptedServer { _ in answer() }
         var request = HTTPRequest(.post, server.url(), body: Data("ab".utf8))
         request.fields.append(name: name, value: value)
@@ -103,7 +104,7 @@ func failure(_ transport: CurlTransport, _ request: HTTPRequest) async -> HTTPTr
         #expect(server.connectionCount == 0)
     }
 
-    @Test func `a user agent or method with a line break is refused`() async throws {
+    @Test func `a user agent or method with a line break is rejected`() async throws {
         let server = try ScriptedServer { _ in answer() }
         let broken = CurlTransport(userAgent: "a\r\nInjected: 1")
         #expect(await failure(broken, HTTPRequest(.get, server.url()))?.kind == .invalidRequest)
@@ -119,7 +120,7 @@ func failure(_ transport: CurlTransport, _ request: HTTPRequest) async -> HTTPTr
         "mailto:a@b",
         "/relative", "https:///path", "http://127.0.0.1:99999/",
     ])
-    func `an address that is not plain http or https is refused`(address: String) async {
+    func `a URL that is not plain http or https is rejected`(address: String) async {
         let error = await failure(transport, HTTPRequest(.get, url(address)))
         #expect(error?.kind == .invalidRequest)
         #expect(error.map { !"\($0)".contains("pw") } == true)
@@ -130,11 +131,11 @@ func failure(_ transport: CurlTransport, _ request: HTTPRequest) async -> HTTPTr
         "http://127.0.0.1.evil.example/", "http://0.0.0.0/", "http://[::ffff:127.0.0.1]/", "http://2130706433/",
         "http://0177.0.0.1/", "http://localhost./",
     ])
-    func `plain http leaves for this machine only`(address: String) async {
+    func `plain HTTP is allowed only to loopback`(address: String) async {
         #expect(await failure(transport, HTTPRequest(.get, url(address)))?.kind == .plainHTTPRefused)
     }
 
-    @Test func `cookies are not kept and challenges are not answered`() async throws {
+    @Test func `the transport stores no cookies and does not respond to challenges`() async throws {
         let server = try ScriptedServer { _ in
             answer("401 Unauthorized", "Set-Cookie: sid=1\r\nWWW-Authenticate: Basic realm=\"x\"\r\n")
         }

@@ -6,8 +6,8 @@ import Testing
 @testable import CurlHTTP
 @testable import HTTPExchange
 
-/// The published cases that the tests of the protocol leave out because the transport does them.
-@Suite(.timeLimit(.scaled(minutes: 5))) struct `Last vectors` {
+/// The published cases that only the transport can satisfy.
+@Suite(.timeLimit(.scaled(minutes: 5))) struct `Transport cases of other vector files` {
     let transport = CurlTransport()
 
     private func vector(_ file: String, _ id: String) throws -> VectorCase {
@@ -20,7 +20,7 @@ import Testing
 
     // MARK: Bodies, of json-malformed.json
 
-    @Test func `JM-070: an endless body is cut at the limit`() async throws {
+    @Test func `JM-070: the transport stops an endless body at the limit`() async throws {
         let vector = try vector("json-malformed", "JM-070")
         #expect(vector.outcome == "reject" && vector.reason == "too_large_or_timeout")
         let generator = try generator(vector)
@@ -35,11 +35,11 @@ import Testing
             closed.send(())
         }
         #expect(await failure(transport, HTTPRequest(.post, server.url("/token")))?.kind == .responseTooLarge)
-        // The connection is given up, too.
+        // The transport closes the connection too.
         await closed.next()
     }
 
-    @Test func `JM-071: the limit counts what a compressed body becomes`() async throws {
+    @Test func `JM-071: the limit applies to the decompressed body`() async throws {
         let vector = try vector("json-malformed", "JM-071")
         #expect(vector.outcome == "reject" && vector.reason == "too_large")
         let generator = try generator(vector)
@@ -62,12 +62,12 @@ import Testing
         var request = HTTPRequest(.post, server.url("/token"))
         request.maximumResponseSize = bomb.count * 10
         #expect(await failure(transport, request)?.kind == .responseTooLarge)
-        // It is the size and nothing else that is wrong with it.
+        // Only the size caused the error.
         request.maximumResponseSize = text.utf8.count
         #expect(try await transport.send(request).body == Data(text.utf8))
     }
 
-    @Test func `JM-074: a body shorter than announced is not an answer`() async throws {
+    @Test func `JM-074: a body shorter than its Content-Length is an error`() async throws {
         let vector = try vector("json-malformed", "JM-074")
         #expect(vector.outcome == "reject" && vector.reason == "transport")
         let body = vector.input.response.body
@@ -89,7 +89,7 @@ import Testing
         process.standardOutput = output
         try process.run()
         process.limit()
-        // Written on a thread of its own: neither pipe can hold everything.
+        // A separate thread writes, because neither pipe can hold all the data.
         let writing = input.fileHandleForWriting
         Thread.detachNewThread {
             try? writing.write(contentsOf: Data(text.utf8))
@@ -102,7 +102,7 @@ import Testing
 
     // MARK: Requests, of transport.json
 
-    @Test func `TP-038: an answer that may be kept is not kept`() async throws {
+    @Test func `TP-038: the transport does not cache a cacheable response`() async throws {
         let vector = try vector("transport", "TP-038")
         #expect(vector.expect["disk_cache_contains_token"] == false)
         let control = try #require(vector.input["response_headers"]?.object?["Cache-Control"]?.string)
@@ -112,12 +112,12 @@ import Testing
         for _ in 0..<2 {
             #expect(try await transport.send(HTTPRequest(.get, server.url("/token"))).status == 200)
         }
-        // A transport that had kept it would not ask again, or only whether it changed.
+        // A transport with a cache would send no second request, or a conditional one.
         #expect(server.requests.count == 2)
         #expect(server.requests.allSatisfy { $0.values("If-None-Match").isEmpty })
     }
 
-    @Test func `TP-042, TP-043: Accept and Content-Type go out once and as they are`() async throws {
+    @Test func `TP-042, TP-043: Accept and Content-Type are sent once and unchanged`() async throws {
         let server = try ScriptedServer { _ in answer() }
         var request = HTTPRequest(.post, server.url("/token"), body: Data("grant_type=x".utf8))
         var wanted: [(String, String)] = []
@@ -141,7 +141,7 @@ import Testing
 
     // MARK: Secrets, of redaction.json
 
-    /// The secrets of the file, and the forms in which they must not be seen.
+    /// Returns the secrets of the file, in each form that must not appear.
     private func secrets() throws -> [String] {
         let secrets = try #require(VectorFile("redaction").defaults["secrets"]?.object).members.compactMap(
             \.value.string)
@@ -156,7 +156,7 @@ import Testing
         return text
     }
 
-    @Test func `RD-010: no failure shows the query of its address`() async throws {
+    @Test func `RD-010: no error shows the query of the URL`() async throws {
         let known = try #require(VectorFile("redaction").defaults["secrets"]?.object)
         let query = known.members.map { "\($0.name)=\($0.value.string ?? "")" }.joined(separator: "&")
         #expect(try vector("redaction", "RD-010").expect["contains_no_secret"] == true)
@@ -196,10 +196,10 @@ import Testing
     }
 
     @Test(arguments: ["RD-012", "RD-013"])
-    func `a request or answer shows neither fields nor content`(id: String) throws {
+    func `descriptions of requests and responses contain no fields and no content`(id: String) throws {
         let vector = try vector("redaction", id)
         #expect(vector.input["artefact"] == "HTTP trace")
-        // A trace has no header fields at all, so it needs no mask for them.
+        // A trace contains no header fields, so they need no redaction.
         #expect(vector.expect["contains_no_secret"] == true || vector.expect["headers_shown_as"] == "[redacted]")
         let known = try #require(VectorFile("redaction").defaults["secrets"]?.object).members
         let values = known.compactMap(\.value.string)
@@ -215,7 +215,7 @@ import Testing
         for text in [shown(request), shown(response)] {
             for secret in try secrets() { #expect(!text.contains(secret)) }
         }
-        // It still says what it is.
+        // The description still contains the method and URL.
         #expect("\(request)" == "POST https://op.example.com/token")
     }
 }

@@ -9,7 +9,7 @@ import Testing
 
     init() throws { certificates = try CertificateFolder.shared.get() }
 
-    /// The digest of the certificate's key, as `openssl` computes it.
+    /// Returns the digest of the certificate's public key, as computed by `openssl`.
     private func pin(_ name: String) throws -> PublicKeyPin {
         try certificates.openssl(["x509", "-in", "\(name).pem", "-noout", "-pubkey", "-out", "\(name).pub"])
         try certificates.openssl(
@@ -19,7 +19,7 @@ import Testing
         return try #require(PublicKeyPin(digest.base64EncodedString()))
     }
 
-    @Test func `only a server with a pinned key is spoken to, on a kept connection, too`() async throws {
+    @Test func `a request requires a pinned key, even on a reused connection`() async throws {
         let server = try SecureServer(certificates, "good")
         let transport = CurlTransport()
         var request = HTTPRequest(.get, server.url())
@@ -37,14 +37,14 @@ import Testing
         }
     }
 
-    @Test func `a pin is no replacement for an authority`() async throws {
+    @Test func `a pin does not replace certificate validation`() async throws {
         let server = try SecureServer(certificates, "good")
         var request = HTTPRequest(.get, server.url())
         request.trust = ServerTrust(pinnedKeys: [try pin("good")])
         #expect(await failure(CurlTransport(), request)?.kind == .tls)
     }
 
-    @Test func `a request's file of authorities takes the place of the transport's`() async throws {
+    @Test func `a request's CA file replaces the transport's`() async throws {
         let server = try SecureServer(certificates, "good")
         let transport = CurlTransport(caFile: certificates.path("self.pem"))
         var request = HTTPRequest(.get, server.url())
@@ -57,7 +57,7 @@ import Testing
         #expect(await failure(transport, request)?.kind == .tls)
     }
 
-    @Test func `plain http has no key that could be the pinned one`() async throws {
+    @Test func `plain HTTP fails if a key is pinned`() async throws {
         let server = try ScriptedServer { _ in answer() }
         var request = HTTPRequest(.get, server.url())
         request.trust.pinnedKeys = [try #require(PublicKeyPin(other))]
@@ -65,7 +65,7 @@ import Testing
         #expect(server.connectionCount == 0)
     }
 
-    @Test func `the spellings of a pin`() {
+    @Test func `PublicKeyPin accepts each spelling of a pin`() {
         let digest = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
         for digest in [digest, "/" + digest.dropFirst()] {
             for text in [digest, "sha256/\(digest)", "sha256//\(digest)", "pin-sha256=\"\(digest)\""] {

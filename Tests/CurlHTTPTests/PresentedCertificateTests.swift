@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPExchange
 
 @Suite struct PresentedCertificateTests {
-    @Test func `the issuer of a certificate is told, trusted or not`() async throws {
+    @Test func `PeerCertificate returns the issuer of trusted and untrusted certificates`() async throws {
         let certificates = try CertificateFolder.shared.get()
         for (name, issuer) in [("good", "Test CA"), ("expired", "Test CA"), ("self", "self")] {
             let server = try SecureServer(certificates, name)
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `what is no https server is refused, or not reached`() async throws {
+    @Test func `PeerCertificate rejects other URLs and reports unreachable servers`() async throws {
         for text in ["http://127.0.0.1/", "file:///etc/passwd"] {
             let error = await #expect(throws: HTTPTransportError.self) {
                 try await PeerCertificate.chain(of: url(text))
@@ -29,7 +29,7 @@ import Testing
         #expect(error?.kind == .cannotConnect)
     }
 
-    @Test func `a server that says nothing is not waited for once nobody wants to know`() async throws {
+    @Test func `cancellation and timeout end the wait for a silent server`() async throws {
         #if canImport(Darwin)
             let stream = SOCK_STREAM
         #else
@@ -55,7 +55,7 @@ import Testing
         let asking = Task {
             try await PeerCertificate.chain(of: url("https://127.0.0.1:\(port)/"), timeout: .seconds(60))
         }
-        // The connection is there, and the server silent.
+        // The connection is established, and the server is silent.
         try #require(fcntl(listener, F_SETFL, O_NONBLOCK) == 0)
         var connection: Int32 = -1
         try await until {

@@ -3,9 +3,9 @@ import CurlHTTP
 import HTTPExchange
 import Testing
 
-// The environment belongs to the whole process, so these tests each run in one of their own.
+// Environment variables apply to the whole process, so each test runs in a separate process.
 @Suite struct `Proxies` {
-    @Test func `this machine is never reached through a proxy`() async {
+    @Test func `requests to loopback never use a proxy`() async {
         await #expect(processExitsWith: .success) {
             let proxy = try ScriptedServer { _ in answer("502 Bad Gateway") }
             setProxies(to: "http://127.0.0.1:\(proxy.port)")
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `https to other hosts goes through the proxy as a tunnel that sees no credentials`() async {
+    @Test func `https uses the proxy as a tunnel without credentials`() async {
         await #expect(processExitsWith: .success) {
             let proxy = try ScriptedServer { _ in answer("407 Proxy Authentication Required") }
             setProxies(to: "http://user:proxypassword@127.0.0.1:\(proxy.port)")
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `hosts of NO_PROXY are reached directly`() async {
+    @Test func `requests to NO_PROXY hosts do not use the proxy`() async {
         await #expect(processExitsWith: .success) {
             let proxy = try ScriptedServer { _ in answer() }
             setProxies(to: "http://127.0.0.1:\(proxy.port)")
@@ -51,7 +51,7 @@ import Testing
     @Test(arguments: [
         "http://127.0.0.1:1", "http://user:proxypassword@no-such-proxy.invalid:1", "nonsense://u:proxypassword@x",
     ])
-    func `a proxy that cannot be used is told as such, without its password`(address: String) async {
+    func `an unusable proxy is an error without its password`(address: String) async {
         await #expect(processExitsWith: .success) { [address] in
             setProxies(to: address)
             let error = await failure(CurlTransport(), HTTPRequest(.get, url("https://directory.example/")))
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a process may exit while requests run`() async {
+    @Test func `a process can exit during requests`() async {
         await #expect(processExitsWith: .exitCode(7)) {
             let arrived = Signal<Void>()
             let server = try ScriptedServer { connection, _ in

@@ -8,7 +8,7 @@ import Testing
     let transport = CurlTransport()
 
     @Test(arguments: [301, 302, 303, 307, 308])
-    func `a redirect is the answer unless following is asked`(status: Int) async throws {
+    func `the transport returns a redirect unless the request follows redirects`(status: Int) async throws {
         let server = try ScriptedServer { _ in answer("\(status) Moved", "Location: /other\r\n") }
         let response = try await transport.send(HTTPRequest(.post, server.url("/token"), body: Data([1])))
         #expect(response.status == status)
@@ -21,7 +21,9 @@ import Testing
         (303, .post, "GET"), (303, .put, "GET"), (303, .head, "HEAD"), (307, .post, "POST"), (308, .post, "POST"),
         (308, .patch, "PATCH"), (307, .head, "HEAD"),
     ])
-    func `the method and content after a redirect`(status: Int, method: HTTPMethod, expected: String) async throws {
+    func `the status determines the method and content after a redirect`(
+        status: Int, method: HTTPMethod, expected: String
+    ) async throws {
         let server = try ScriptedServer { request in
             request.line.contains(" /from ") ? answer("\(status) Moved", "Location: /to?x='1'\r\n") : answer()
         }
@@ -43,7 +45,7 @@ import Testing
         #expect(second.values("Content-Type") == (keepsContent ? ["text/plain"] : []))
     }
 
-    @Test func `credentials stay with their origin`() async throws {
+    @Test func `a redirect to another origin drops credentials`() async throws {
         let other = try ScriptedServer { _ in answer() }
         let target = other.url("/r").absoluteString
         let server = try ScriptedServer { _ in answer("302 Found", "Location: \(target)\r\n") }
@@ -57,7 +59,7 @@ import Testing
         #expect(received.values("Accept") == ["application/json"])
     }
 
-    @Test func `another name for the same machine is another origin`() async throws {
+    @Test func `another name for the same host is another origin`() async throws {
         let server = try ScriptedServer { request in
             let port = request.values("Host").first?.split(separator: ":").last ?? ""
             return request.line.contains("/a")
@@ -69,7 +71,7 @@ import Testing
         #expect(server.requests.map { $0.values("Authorization") } == [["Bearer t"], []])
     }
 
-    @Test func `there are no more redirects than allowed`() async throws {
+    @Test func `redirects are limited`() async throws {
         let server = try ScriptedServer { _ in answer("302 Found", "Location: /again\r\n") }
         for limit in [0, 3] {
             var request = HTTPRequest(.get, server.url())
@@ -79,7 +81,7 @@ import Testing
         #expect(server.requests.count == 1 + 4)
     }
 
-    @Test func `a 3xx without an address is the answer`() async throws {
+    @Test func `the transport returns a 3xx without Location`() async throws {
         let server = try ScriptedServer { _ in answer("302 Found") }
         var request = HTTPRequest(.get, server.url())
         request.redirects = .follow(limit: 3)
@@ -93,7 +95,7 @@ import Testing
         ("https://rs.example.com/r", "https://a:secret@rs.example.com/"),
         ("https://rs.example.com/r", ""), ("https://rs.example.com/r", "https://bücher.example/"),
     ])
-    func `an address that may not be followed to is refused`(from: String, to: String) {
+    func `a redirect to a forbidden URL is an error`(from: String, to: String) {
         let error = #expect(throws: HTTPTransportError.self) {
             try HTTPRequest(.get, url(from)).redirected(
                 by: HTTPResponse(status: 302, fields: ["Location": to]), origin: CurlTransport.origin(of:))
@@ -117,7 +119,7 @@ import Testing
         ),
         ("https://a.example/x", "https://[::1]:8/y z#a%20b#c", "https://[::1]:8/y%20z#a%20b%23c", false),
     ])
-    func `where a redirect leads and whether the token goes along`(
+    func `redirected(by:origin:) resolves the URL and drops the token for another origin`(
         from: String, location: String, target: String, keeps: Bool
     ) throws {
         let request = HTTPRequest(.get, url(from), fields: ["Authorization": "Bearer t"])

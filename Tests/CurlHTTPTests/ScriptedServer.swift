@@ -11,13 +11,13 @@ import TestSupport
     private let noSignal: Int32 = 0
 #endif
 
-/// A request as it came over the wire.
+/// A request as the server received it.
 struct ReceivedRequest: Sendable {
     var line: String
     var fields: [(name: String, value: String)]
     var body: [UInt8]
 
-    /// The values of this name.
+    /// Returns the values of the fields with this name.
     func values(_ name: String) -> [String] {
         fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
     }
@@ -38,7 +38,7 @@ final class Signal<Value: Sendable>: Sendable {
     }
 }
 
-/// A server on 127.0.0.1 that does byte for byte what a test says. Each connection has a thread of its own.
+/// A server on 127.0.0.1 that runs a script for each connection, on a separate thread.
 final class ScriptedServer: Sendable {
     let port: Int
     private let listener: Int32
@@ -49,7 +49,7 @@ final class ScriptedServer: Sendable {
         var requests: [ReceivedRequest] = []
     }
 
-    /// Listens, and runs the script for every connection. The number counts the connections from 1.
+    /// Creates a server that runs the script for each connection, numbered from 1.
     init(_ script: @escaping @Sendable (Connection, Int) -> Void) throws {
         listener = socket(AF_INET, stream, 0)
         var address = sockaddr_in()
@@ -68,7 +68,7 @@ final class ScriptedServer: Sendable {
             while true {
                 let accepted = accept(socket, nil, nil)
                 guard accepted >= 0 else {
-                    // Closed here and not in `deinit`: this thread must not go on with a number that was given away.
+                    // Closed here and not in `deinit`: this thread must not use a descriptor that was reused.
                     close(socket)
                     return
                 }
@@ -93,7 +93,7 @@ final class ScriptedServer: Sendable {
         }
     }
 
-    /// Answers every request on every connection alike.
+    /// Creates a server that responds to every request with the same closure.
     convenience init(answer: @escaping @Sendable (ReceivedRequest) -> String) throws {
         try self.init { connection, _ in
             while let request = connection.readRequest() { connection.send(answer(request)) }
@@ -104,9 +104,9 @@ final class ScriptedServer: Sendable {
         shutdown(listener, Int32(SHUT_RDWR))
     }
 
-    /// The number of connections so far.
+    /// The number of connections until now.
     var connectionCount: Int { state.withLock(\.connections) }
-    /// The requests so far.
+    /// The requests until now.
     var requests: [ReceivedRequest] { state.withLock(\.requests) }
 
     func url(_ target: String = "/", host: String = "127.0.0.1") -> URL {
@@ -114,9 +114,9 @@ final class ScriptedServer: Sendable {
     }
 }
 
-/// One connection of a scripted server. Used by one thread.
+/// A connection of a scripted server. Only one thread uses it.
 final class Connection: @unchecked Sendable {
-    // Unchecked: handed to the script's thread once and used there only.
+    // Unchecked: only the script's thread uses it.
     private let socket: Int32
     private let received: @Sendable (ReceivedRequest) -> Void
     private var buffer: [UInt8] = []
@@ -127,7 +127,7 @@ final class Connection: @unchecked Sendable {
         self.received = received
     }
 
-    /// Whether a request that asks first is told to send its content.
+    /// Whether a request with "Expect: 100-continue" receives 100.
     var accepts: (ReceivedRequest) -> Bool = { _ in true }
 
     private func readChunks() -> [UInt8]? {
@@ -143,7 +143,7 @@ final class Connection: @unchecked Sendable {
         }
     }
 
-    /// The next request, or nil when the other side closed.
+    /// Returns the next request, or `nil` if the client closed the connection.
     func readRequest() -> ReceivedRequest? {
         guard let end = fill(until: { $0.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound }) else { return nil }
         let lines = String(decoding: buffer[..<end], as: UTF8.self).components(separatedBy: "\r\n").filter {
@@ -177,10 +177,10 @@ final class Connection: @unchecked Sendable {
         return request
     }
 
-    /// Sends everything. False once the other side has closed.
+    /// Sends the text. Returns `false` if the client closed the connection.
     @discardableResult func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
-    /// Sends everything. False once the other side has closed.
+    /// Sends the bytes. Returns `false` if the client closed the connection.
     @discardableResult func send(_ bytes: [UInt8]) -> Bool {
         var sent = 0
         while sent < bytes.count {
@@ -197,23 +197,23 @@ final class Connection: @unchecked Sendable {
         return true
     }
 
-    /// Waits for the first bytes, whatever they are.
+    /// Waits for the first bytes.
     func readSomething() {
         _ = fill(until: { $0.isEmpty ? nil : $0.count })
     }
 
-    /// Reads nothing, until the other side closes or resets.
+    /// Waits without reading until the client closes or resets the connection.
     func waitForHold() {
         var entry = pollfd(fd: socket, events: 0, revents: 0)
         _ = poll(&entry, 1, Int32(TestTime.seconds(60) * 1000))
     }
 
-    /// Waits until the other side closes.
+    /// Waits until the client closes the connection.
     func waitForClose() {
         while fill(until: { _ in nil }) != nil {}
     }
 
-    /// Closes with a reset instead of an end.
+    /// Closes the connection with a reset.
     func reset() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
@@ -242,7 +242,7 @@ final class Connection: @unchecked Sendable {
     }
 }
 
-/// An answer with a length.
+/// Creates a response with a Content-Length.
 func answer(_ status: String = "200 OK", _ fields: String = "", body: String = "") -> String {
     "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n\(body)"
 }

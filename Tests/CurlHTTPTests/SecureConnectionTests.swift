@@ -13,7 +13,7 @@ import Testing
         trusting = CurlTransport(caFile: certificates.path("ca.pem"))
     }
 
-    @Test func `a private authority is trusted when its file is given`() async throws {
+    @Test func `the CA file makes a private authority trusted`() async throws {
         let server = try SecureServer(certificates, "good")
         let response = try await trusting.send(HTTPRequest(.get, server.url()))
         #expect(response.status == 200)
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [("other", "another host"), ("expired", "expired"), ("self", "not trusted")])
-    func `a certificate that does not hold is refused`(name: String, words: String) async throws {
+    func `an invalid certificate is rejected`(name: String, words: String) async throws {
         let server = try SecureServer(certificates, name)
         var request = HTTPRequest(.get, server.url())
         request.url = url(server.url().absoluteString + "?code=secret")
@@ -35,18 +35,18 @@ import Testing
     }
 
     @Test(arguments: ["-tls1", "-tls1_1"])
-    func `TLS older than 1.2 is refused`(version: String) async throws {
+    func `TLS older than 1.2 is rejected`(version: String) async throws {
         let server = try SecureServer(certificates, "good", options: [version, "-cipher", "ALL:@SECLEVEL=0"])
         #expect(await failure(trusting, HTTPRequest(.get, server.url()))?.kind == .tls)
     }
 
     @Test(arguments: ["-tls1_2", "-tls1_3"])
-    func `TLS 1.2 and 1.3 are spoken`(version: String) async throws {
+    func `TLS 1.2 and 1.3 are accepted`(version: String) async throws {
         let server = try SecureServer(certificates, "good", options: [version])
         #expect(try await trusting.send(HTTPRequest(.get, server.url())).status == 200)
     }
 
-    @Test func `a server that asks for a certificate gets it, and one that cannot be used is named`() async throws {
+    @Test func `a server can require a client certificate, and an unusable one is an error`() async throws {
         let server = try SecureServer(
             certificates, "good", options: ["-Verify", "1", "-CAfile", "ca.pem", "-verify_return_error"])
         func transport(_ certificate: String, _ key: String) -> CurlTransport {
@@ -57,7 +57,7 @@ import Testing
         }
         let request = HTTPRequest(.get, server.url())
         #expect(try await transport("other.pem", "other.key").send(request).status == 200)
-        // None at all, and one that the server's authority did not sign: the server ends the connection.
+        // No certificate, or one that the server's authority did not sign: the server closes the connection.
         #expect(await failure(trusting, request) != nil)
         #expect(await failure(transport("self.pem", "self.key"), request) != nil)
         for (certificate, key) in [("none.pem", "other.key"), ("other.pem", "none.key"), ("other.pem", "good.key")] {
@@ -66,13 +66,13 @@ import Testing
         }
     }
 
-    @Test func `plain http in answer to TLS is a failure of TLS`() async throws {
+    @Test func `plain HTTP in response to TLS is a TLS error`() async throws {
         let server = try ScriptedServer { connection, _ in connection.send("HTTP/1.1 200 OK\r\n\r\n") }
         let kind = await failure(trusting, HTTPRequest(.get, url("https://127.0.0.1:\(server.port)/")))?.kind
         #expect(kind == .tls)
     }
 
-    @Test func `a connection that ends during the handshake is lost, not insecure`() async throws {
+    @Test func `a connection that ends during the handshake is lost, not a TLS error`() async throws {
         let server = try ScriptedServer { connection, _ in
             connection.readSomething()
             connection.reset()
@@ -81,14 +81,14 @@ import Testing
         #expect(kind == .connectionLost)
     }
 
-    @Test func `a handshake that never ends is stopped by the connect timeout`() async throws {
+    @Test func `the connect timeout ends an unfinished handshake`() async throws {
         let server = try ScriptedServer { connection, _ in connection.waitForClose() }
         var request = HTTPRequest(.get, url("https://127.0.0.1:\(server.port)/"))
         request.connectTimeout = .milliseconds(50)
         #expect(await failure(trusting, request)?.kind == .timedOut)
     }
 
-    @Test func `a file of certificates that cannot be used is named`() async throws {
+    @Test func `an unusable CA file is an error with its path`() async throws {
         let server = try SecureServer(certificates, "good")
         let pem = try Data(contentsOf: url("file://" + certificates.path("ca.pem")))
         let paths = [
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    /// A transport whose system has these certificates in its folder and in its file, and one more file.
+    /// Creates a transport whose system certificates are in this folder and file, with an additional CA file.
     private func transport(folder: String?, file: String?, adding caFile: String? = nil) throws -> CurlTransport {
         var system = SystemCertificates(file: file.map(certificates.path), folder: nil)
         if let folder { system.folder = try certificates.hashedFolder(of: folder) }
@@ -119,7 +119,7 @@ import Testing
             ("self", "ca", "self"),
             ("ca", "self", "self"), (nil, "ca", "self"), (nil, "self", "ca"), (nil, nil, "ca"),
         ] as [(String?, String?, String?)])
-    func `the system's folder, its file and the added file are all trusted`(
+    func `the system's folder, its file and the additional file are all trusted`(
         folder: String?, file: String?, added: String?
     ) async throws {
         let server = try SecureServer(certificates, "good")
@@ -128,13 +128,13 @@ import Testing
         #expect(try await transport.send(HTTPRequest(.get, server.url())).status == 200)
     }
 
-    @Test func `what none of them has is refused`() async throws {
+    @Test func `a certificate that no store trusts is rejected`() async throws {
         let server = try SecureServer(certificates, "good")
         let transport = try transport(folder: "self", file: "self.pem", adding: "self.pem")
         #expect(await failure(transport, HTTPRequest(.get, server.url()))?.kind == .tls)
     }
 
-    @Test func `the certificates that libcurl was built to use are found`() throws {
+    @Test func `SystemCertificates finds the certificates that libcurl was built to use`() throws {
         let system = SystemCertificates()
         #expect(system.file != nil || system.folder != nil)
     }

@@ -5,15 +5,16 @@ import TestSupport
 final class CertificateFolder: Sendable {
     let folder: URL
 
-    /// One for all suites: making it takes a second.
+    /// Shared by all suites, because creation takes a second.
     static let shared: Result<CertificateFolder, any Error> = Result {
         let certificates = try CertificateFolder()
         atexit { try? CertificateFolder.shared.get().remove() }
         return certificates
     }
 
-    /// An authority `ca.pem`, and certificates signed by it: `good` for this machine, `other` for another host, and
-    /// `expired`. `self` is signed by itself.
+    /// Creates the authority `ca.pem`, the certificates `good` (for loopback), `other` (for another host) and
+    /// `expired`, which
+    /// it signs, and the self-signed `self`.
     init() throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "certificates-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -44,13 +45,13 @@ final class CertificateFolder: Sendable {
 
     func path(_ name: String) -> String { folder.appending(path: name).path(percentEncoded: false) }
 
-    /// Writes a file into the folder and gives its path.
+    /// Writes a file into the folder and returns its path.
     func write(_ name: String, _ content: Data) throws -> String {
         try content.write(to: folder.appending(path: name))
         return path(name)
     }
 
-    /// A folder with this certificate under the name by which OpenSSL looks for it.
+    /// Creates a folder with this certificate under the name that OpenSSL expects.
     func hashedFolder(of name: String) throws -> String {
         let new = folder.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: new, withIntermediateDirectories: true)
@@ -74,7 +75,7 @@ final class CertificateFolder: Sendable {
     }
 }
 
-/// `openssl s_server` on 127.0.0.1, which answers every GET with a page about the connection.
+/// An `openssl s_server` process on 127.0.0.1 that responds to GET with a page about the connection.
 final class SecureServer {
     let port: Int
     private let process = Process()
@@ -102,12 +103,12 @@ final class SecureServer {
                 .flatMap { $0.split(separator: ":").last }.flatMap { Int($0) }
         }
         self.port = port ?? 0
-        // What else it writes is a few lines, which the pipe holds.
+        // The rest of its output is short enough for the pipe.
         self.output = output
     }
 
     deinit {
-        // Not SIGTERM: a child of a thread that has signals blocked has them blocked as well.
+        // Not SIGTERM: the child inherits the blocked signals of the thread that started it.
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }

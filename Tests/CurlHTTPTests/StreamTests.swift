@@ -6,10 +6,10 @@ import Testing
 @testable import CurlHTTP
 @testable import HTTPExchange
 
-@Suite struct `Answers that are read while they come` {
+@Suite struct `Streamed responses` {
     let transport = CurlTransport()
 
-    /// Reads to the end.
+    /// Reads the body to its end.
     func read(_ body: HTTPResponseBody) async throws -> Data {
         var content = Data()
         for try await chunk in body {
@@ -19,7 +19,7 @@ import Testing
         return content
     }
 
-    @Test func `a chunk is there before the next is sent`() async throws {
+    @Test func `a chunk arrives before the next one is sent`() async throws {
         let go = DispatchSemaphore(value: 0)
         let server = try ScriptedServer { connection, _ in
             _ = connection.readRequest()
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 16_384, 5_000_000])
-    func `all of it arrives, however it is read`(size: Int) async throws {
+    func `a stream delivers the whole content to fast and slow readers`(size: Int) async throws {
         let content = pattern(size)
         let server = try ScriptedServer { connection, _ in
             while connection.readRequest() != nil {
@@ -60,14 +60,14 @@ import Testing
         #expect(server.connectionCount == 1)
     }
 
-    @Test func `an answer that says no is read like any other`() async throws {
+    @Test func `an error response can be streamed too`() async throws {
         let server = try ScriptedServer { _ in answer("404 Not Found", body: "nobody") }
         let response = try await transport.stream(HTTPRequest(.get, server.url()))
         #expect(response.status == 404)
         #expect(try await response.whole().body == Data("nobody".utf8))
     }
 
-    @Test func `the cap on the whole holds`() async throws {
+    @Test func `whole(limit:) limits the size of the content`() async throws {
         let server = try ScriptedServer { _ in answer(body: "12345") }
         #expect(try await transport.stream(HTTPRequest(.get, server.url())).whole(limit: 5).body.count == 5)
         let response = try await transport.stream(HTTPRequest(.get, server.url()))
@@ -89,7 +89,7 @@ import Testing
             last = sent.withLock { $0 }
             try await Task.sleep(for: .milliseconds(100))
         }
-        // What the kernel keeps for both sides, and half a megabyte.
+        // The capacity of the socket buffers, and half a megabyte.
         #expect(last < 30_000_000)
         var count = 0
         for try await chunk in response.body {
@@ -99,7 +99,7 @@ import Testing
         #expect(count == 300_000_000)
     }
 
-    @Test func `an answer that breaks off is an error after what came`() async throws {
+    @Test func `a truncated response throws an error after its last chunk`() async throws {
         let server = try ScriptedServer { connection, _ in
             _ = connection.readRequest()
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    /// A server whose answers never end, and a signal for each connection that the other side closed.
+    /// Creates a server whose responses never end, and a signal for each closed connection.
     private func endless() throws -> (ScriptedServer, Signal<Void>) {
         let closed = Signal<Void>()
         let server = try ScriptedServer { connection, _ in
@@ -124,7 +124,7 @@ import Testing
         return (server, closed)
     }
 
-    @Test func `a body that nobody reads any more closes its connection`() async throws {
+    @Test func `an abandoned body closes its connection`() async throws {
         let (server, closed) = try endless()
         for try await chunk in try await transport.stream(HTTPRequest(.get, server.url())).body {
             #expect(chunk == Data("begin".utf8))
@@ -147,7 +147,7 @@ import Testing
         await closed.next()
     }
 
-    @Test func `cancelling at any moment resumes every reader`() async throws {
+    @Test func `cancellation resumes every reader`() async throws {
         let server = try ScriptedServer { _ in answer(body: String(repeating: "x", count: 200_000)) }
         let tasks = (0..<100).map { number in
             Task {
@@ -166,13 +166,13 @@ import Testing
         }
     }
 
-    @Test func `a stream outlives the last mention of its transport`() async throws {
+    @Test func `a stream outlives its transport`() async throws {
         let server = try ScriptedServer { _ in answer(body: String(repeating: "x", count: 3_000_000)) }
         let body = try await CurlTransport().stream(HTTPRequest(.get, server.url())).body
         #expect(try await read(body).count == 3_000_000)
     }
 
-    @Test func `streams that nobody reads do not hold other requests up`() async throws {
+    @Test func `unread streams do not block other requests`() async throws {
         let server = try ScriptedServer { connection, _ in
             while let request = connection.readRequest() {
                 if request.line.contains("/big") {
@@ -191,7 +191,7 @@ import Testing
         #expect(held.count == 20)
     }
 
-    @Test func `a redirect is followed before the answer is given`() async throws {
+    @Test func `a stream follows redirects before it returns`() async throws {
         let server = try ScriptedServer { request in
             request.line.contains(" /from")
                 ? answer("302 Found", "Location: /to\r\n", body: "moved") : answer(body: "here")
@@ -205,7 +205,7 @@ import Testing
         #expect(server.connectionCount == 1)
     }
 
-    @Test func `silence ends with a time-out that names it`() async throws {
+    @Test func `a timeout error names the timeout`() async throws {
         let server = try ScriptedServer { connection, _ in
             guard let request = connection.readRequest() else { return }
             if request.line.contains("/begun") { connection.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc") }
@@ -235,7 +235,7 @@ import Testing
         #expect(words?.reason.contains("within 1 second.") == true)
     }
 
-    @Test func `a reader that takes its time is not the server's silence`() async throws {
+    @Test func `a slow reader does not cause a timeout`() async throws {
         let server = try ScriptedServer { connection, _ in
             _ = connection.readRequest()
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: 20000000\r\n\r\n")
@@ -248,7 +248,7 @@ import Testing
         #expect(try await read(response.body).count == 20_000_000)
     }
 
-    @Test func `progress goes both ways and ends once`() async throws {
+    @Test func `progress reports both directions and ends once`() async throws {
         let server = try ScriptedServer { _ in answer(body: String(repeating: "x", count: 700_000)) }
         let steps = Mutex<[HTTPProgress]>([])
         let request = HTTPRequest(.post, server.url(), body: Data(count: 2_000_000))
@@ -264,7 +264,7 @@ import Testing
         #expect(zip(all, all.dropFirst()).allSatisfy { $0.sent <= $1.sent && $0.received <= $1.received })
     }
 
-    @Test func `progress as a sequence ends with the transfer, also with one that fails`() async throws {
+    @Test func `progress updates end after a successful or failed transfer`() async throws {
         let server = try ScriptedServer { request in
             request.line.contains("/cut") ? "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nbody" : answer(body: "abc")
         }
@@ -279,7 +279,7 @@ import Testing
         }
     }
 
-    @Test func `a transport that only sends streams as well`() async throws {
+    @Test func `a transport with only send(_:) supports streams too`() async throws {
         struct Fixed: HTTPTransport {
             func send(_ request: HTTPRequest) async throws -> HTTPResponse {
                 HTTPResponse(status: 201, body: Data("abc".utf8))

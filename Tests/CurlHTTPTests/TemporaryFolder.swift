@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that goes away with this.
+/// A temporary folder that is deleted with this object.
 final class TemporaryFolder: Sendable {
     let url: URL
 
@@ -13,17 +13,17 @@ final class TemporaryFolder: Sendable {
 
     func location(_ name: String) -> URL { url.appending(path: name) }
 
-    /// Writes a file and gives its place.
+    /// Writes a file and returns its URL.
     func file(_ name: String, _ content: Data) throws -> URL {
         try content.write(to: location(name))
         return location(name)
     }
 
-    /// The names in the folder, hidden ones included, in order.
+    /// The sorted names in the folder, including hidden files.
     var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: url.path).sorted()) ?? [] }
 }
 
-/// Bytes in which a piece that is missing or at the wrong place is noticed: a block of an odd length, again and again.
+/// Creates bytes in which a missing or misplaced part is detectable: a repeated block of odd length.
 func pattern(_ count: Int, seed: UInt64 = 1) -> Data {
     var state = seed
     let block = Data(

@@ -8,10 +8,10 @@ import Testing
 
 private let suite = SharedFolder.url("suites/url")
 
-/// The URLs of the web platform tests. Requests are never sent to another host or port than the standard's.
+/// The URLs of the web platform tests. Requests must use the host and port of the URL standard.
 @Suite(.enabled(if: suite != nil, "the folder with the published suites does not exist"))
 struct URLSuiteTests {
-    /// A URL, and its origin by the URL standard; `nil` if it is not a URL, or not one of http or https.
+    /// A URL and its origin in the URL standard, or `nil` if it is not an http or https URL.
     private struct Case: Hashable {
         var text: String
         var origin: String?
@@ -22,7 +22,7 @@ struct URLSuiteTests {
         let list = try JSONValue(parsing: Data(contentsOf: folder.appending(path: "urltestdata.json"))).array ?? []
         var cases = list.compactMap(\.object).map { object in
             let text = object["input"]?.string ?? ""
-            // A relative URL is not a URL here.
+            // The transport does not accept relative URLs.
             let isAbsolute = object["base"]?.isNull ?? true || text.lowercased().prefixMatch(of: /https?:\/\//) != nil
             return Case(text: text, origin: isAbsolute ? Self.origin(object) : nil)
         }
@@ -64,7 +64,7 @@ struct URLSuiteTests {
         return "\(match.1)://\(match.2):\(match.3 ?? (match.1 == "http" ? "80" : "443"))"
     }
 
-    /// Returns an IPv6 address in the spelling of the standard. Here, hosts are compared as they are written.
+    /// Returns an IPv6 address as the standard writes it. The transport compares hosts unchanged.
     private static func canonical(_ host: String) -> String {
         var address = in6_addr()
         guard host.hasPrefix("["), inet_pton(AF_INET6, String(host.dropFirst().dropLast()), &address) == 1 else {
@@ -98,7 +98,7 @@ struct URLSuiteTests {
         "https://xn--/": punycode,
     ]
 
-    @Test func `an origin never has another host or port than the standard says`() throws {
+    @Test func `Origin has the host and port of the URL standard`() throws {
         var accepted = 0
         var unexplained: [String: String] = [:]
         for entry in try cases() {
@@ -113,7 +113,7 @@ struct URLSuiteTests {
         #expect(accepted > 200)
     }
 
-    @Test func `a request never goes to another host or port than the standard says`() throws {
+    @Test func `RequestAddress has the host and port of the URL standard`() throws {
         var accepted = 0
         var unexplained: [String: String] = [:]
         for entry in try cases() {

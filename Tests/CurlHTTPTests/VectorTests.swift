@@ -6,7 +6,7 @@ import Testing
 @testable import CurlHTTP
 @testable import HTTPExchange
 
-/// The published cases about the transport itself. What concerns a step above it is tested there.
+/// The published cases about the transport. Other modules test the cases of higher layers.
 @Suite struct `Transport vectors` {
     struct Case: Sendable, CustomTestStringConvertible {
         var id: String
@@ -32,7 +32,7 @@ import Testing
 
     let transport = CurlTransport()
 
-    @Test func `every published case of the transport has a test`() throws {
+    @Test func `the tests cover each published case of the transport`() throws {
         let tested = Self.moved + Self.followed + Self.addressed + Self.headed + Self.secured
         try VectorCoverage.check("transport", run: tested.map(\.id))
     }
@@ -46,14 +46,14 @@ import Testing
     private func vector(_ id: String) throws -> Case { try #require(Self.cases.first { $0.id == id }) }
 
     @Test(arguments: moved)
-    func `redirects are answers`(one: Case) async throws {
+    func `the transport returns a redirect as the response`(one: Case) async throws {
         let status = try #require(one.input["status"]?.number?.int64)
         let location = try #require(one.input["location"]?.string)
         let server = try ScriptedServer { _ in answer("\(status) Moved", "Location: \(location)\r\n") }
         let response = try await transport.send(HTTPRequest(.post, server.url("/token"), body: Data("code=x".utf8)))
         #expect(one.expect["outcome"] == "http_error")
         #expect(Int64(response.status) == one.expect["status"]?.number?.int64)
-        // The request, and no other one: the host of the case is the server's.
+        // Only one request, with the host of the test server.
         let sent = server.requests.map { $0.line.split(separator: " ").prefix(2).joined(separator: " ") }
         if let wanted = one.expect["requests"]?.array?.compactMap(\.string) {
             #expect(sent == wanted.map { $0.replacing("https://as.example.com", with: "") })
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: followed)
-    func `a followed redirect leaves credentials behind`(one: Case) throws {
+    func `a followed redirect drops credentials`(one: Case) throws {
         var request = HTTPRequest(.get, url("https://rs.example.com/r"))
         let names = try #require(one.expect["forwarded_headers_absent"]?.array).compactMap(\.string)
         for name in names { request.fields[name] = "secret" }
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: addressed)
-    func `what may be sent where`(one: Case) throws {
+    func `plain HTTP is allowed as the case expects`(one: Case) throws {
         let address = url(try #require(one.input["url"]?.string))
         let outcome = try #require(one.expect["outcome"]?.string)
         switch outcome {
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: headed)
-    func `odd headers are read`(one: Case) async throws {
+    func `the transport reads unusual header fields`(one: Case) async throws {
         var lines = ""
         for number in 0..<Int(one.input["response_header_lines"]?.number?.int64 ?? 0) { lines += "X-\(number): v\r\n" }
         for pair in one.input["response_header_list"]?.array ?? [] {
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    /// The certificate, the options of the server and whether the client trusts its authority, by the words of the cases.
+    /// The certificate, the server options and whether the client trusts the authority, by the description of the case.
     private static let servers: [String: (name: String, options: [String], isTrusted: Bool)] = [
         "self-signed certificate": ("self", [], true), "expired certificate": ("expired", [], true),
         "revoked intermediate / unknown CA": ("good", [], false),
@@ -122,9 +122,9 @@ import Testing
     ]
 
     @Test(arguments: secured)
-    func `an insecure connection carries no request`(one: Case) async throws {
+    func `a TLS error sends no request content`(one: Case) async throws {
         #expect(one.expect["outcome"] == "transport_error" && one.expect["request_body_sent"] == false)
-        // The store keeps its tokens after each error of the transport: RS-011 tests this.
+        // The store keeps its tokens after each transport error: RS-011 tests this.
         #expect(one.expect["stored_unchanged"] == true)
         let certificates = try CertificateFolder.shared.get()
         let server = try #require(Self.servers[one.input["tls"]?.string ?? ""])
@@ -135,7 +135,7 @@ import Testing
         #expect(await failure(transport, request)?.kind == .tls)
     }
 
-    @Test func `TP-037: a cookie is neither kept nor sent`() async throws {
+    @Test func `TP-037: the transport neither stores nor sends cookies`() async throws {
         let one = try vector("TP-037")
         let cookie = try #require(one.input["response_headers"]?.object?["Set-Cookie"]?.string)
         let server = try ScriptedServer { _ in answer("200 OK", "Set-Cookie: \(cookie)\r\n") }
@@ -146,7 +146,7 @@ import Testing
         for name in absent { #expect(server.requests.allSatisfy { $0.values(name).isEmpty }) }
     }
 
-    @Test func `TP-039: a challenge for a password is answered with nothing`() async throws {
+    @Test func `TP-039: the transport does not respond to a password challenge`() async throws {
         let one = try vector("TP-039")
         let status = try #require(one.input["status"]?.number?.int64)
         let challenge = try #require(one.input["headers"]?.object?["WWW-Authenticate"]?.string)
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `TP-046: a request whose connection breaks is not sent again`() async throws {
+    @Test func `TP-046: the transport does not repeat a request after a connection error`() async throws {
         let one = try vector("TP-046")
         #expect(one.expect["outcome"] == "transport_error")
         let server = try ScriptedServer { connection, number in
