@@ -10,7 +10,7 @@ import Testing
     ["client_id": "nobody"], ["client_id": ""], ["redirect_uri": ""], ["redirect_uri": "https://evil.example/callback"],
     ["redirect_uri": "http://127.0.0.1.evil.example/callback"], ["redirect_uri": "http://127.0.0.1:80@evil.example/"],
 ])
-func `a bad client or redirect address gets a page and never a redirect`(changes: [String: String]) async throws {
+func `an invalid client or redirect URI gets an error page, no redirect`(changes: [String: String]) async throws {
     let signIn = SignIn(try await provider())
     let response = try await transport.send(HTTPRequest(.get, try signIn.url(changes)))
     #expect(response.status == 400)
@@ -28,7 +28,7 @@ func `a bad client or redirect address gets a page and never a redirect`(changes
     (["response_mode": "web_message"], "invalid_request"), (["request": "eyJ"], "request_not_supported"),
     (["request_uri": "https://x.example"], "request_uri_not_supported"),
 ])
-func `other errors go back to the application with state and issuer`(
+func `other errors redirect to the application with state and iss`(
     changes: [String: String], error: String
 ) async throws {
     let signIn = SignIn(try await provider())
@@ -43,7 +43,7 @@ func `other errors go back to the application with state and issuer`(
     #expect(fields["code"] == nil)
 }
 
-@Test func `a parameter that stands twice is refused without a redirect`() async throws {
+@Test func `a duplicate parameter is rejected without a redirect`() async throws {
     let signIn = SignIn(try await provider())
     let url = try #require(URL(string: try signIn.url().absoluteString + "&scope=openid"))
     #expect(try await transport.send(HTTPRequest(.get, url)).status == 400)
@@ -63,13 +63,13 @@ func `other errors go back to the application with state and issuer`(
     ("HTTP://127.0.0.1:5/callback", false),
     ("app://callback", true), ("app://callback:5", false), ("app://callback/", false), ("", false),
 ])
-func `of redirect addresses on loopback only the port is free`(uri: String, accepted: Bool) {
+func `a loopback redirect URI may have any port but no other difference`(uri: String, accepted: Bool) {
     var client = LoopbackProvider.Configuration.publicClient
     client.redirectURIs.append("app://callback")
     #expect(client.accepts(redirectURI: uri) == accepted)
 }
 
-@Test func `the user says no`() async throws {
+@Test func `a denied sign-in redirects with access_denied`() async throws {
     let signIn = SignIn(try await provider())
     let page = try await transport.send(HTTPRequest(.get, try signIn.url()))
     let form = try #require(SignInForm(page: page.text))
@@ -85,11 +85,11 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
     #expect(answer.status == 303)
     #expect(answer.fields["Location"]?.contains("error=access_denied") == true)
     #expect(answer.fields["Location"]?.contains("state=the%20state") == true)
-    // The page is used up.
+    // The page can be used only once.
     #expect(try await decide("approve").status == 400)
 }
 
-@Test func `a page decides once`() async throws {
+@Test func `a sign-in page can be submitted once`() async throws {
     let signIn = SignIn(try await provider())
     let page = try await transport.send(HTTPRequest(.get, try signIn.url()))
     let request = try #require(SignInForm(page: page.text)?.fields["request"])
@@ -99,7 +99,7 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
     #expect(try await signIn.post("/authorize", form.merging(["request": "guessed"]) { $1 }).status == 400)
 }
 
-@Test func `a decision from another site is refused`() async throws {
+@Test func `a cross-site decision is rejected`() async throws {
     let signIn = SignIn(try await provider())
     let page = try await transport.send(HTTPRequest(.get, try signIn.url()))
     let request = try #require(SignInForm(page: page.text)?.fields["request"])
@@ -108,7 +108,7 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
     #expect(try await signIn.post("/authorize", form, fields: ["Sec-Fetch-Site": "same-origin"]).status == 303)
 }
 
-@Test func `a name that nobody has brings the page again`() async throws {
+@Test func `an unknown user name shows the page again`() async throws {
     let signIn = SignIn(try await provider())
     let error = await #expect(throws: ApprovalError.self) { _ = try await signIn.approve(as: "nobody@contoso.example") }
     #expect(error?.description.contains("No user has this name") == true)
@@ -121,7 +121,7 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
     )
 }
 
-@Test func `the hint is the user who is proposed`() async throws {
+@Test func `login_hint preselects the user`() async throws {
     let provider = try await provider()
     let signIn = SignIn(provider)
     let user = try #require(provider.users.last)
@@ -130,7 +130,7 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
     #expect(try await signIn.get("/v1.0/me", token: answer.accessToken).json["id"]?.string == user.id)
 }
 
-@Test func `the page can be read by everybody and runs nothing`() async throws {
+@Test func `the page has labels, escapes its input and contains no script`() async throws {
     let signIn = SignIn(try await provider())
     let hostile = "\"><script>alert(1)</script>"
     let response = try await transport.send(
@@ -143,7 +143,7 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
     #expect(page.contains("name=\"viewport\""))
     #expect(page.contains("color-scheme: light dark"))
     #expect(page.contains("<legend>") && page.contains("<h1>") && page.contains("<main>"))
-    // Every field that a person fills in has its label.
+    // Each input field has a label.
     let ids = page.matches(of: /<input type="(?:radio|text)"[^>]* id="([^"]+)"/).map { String($0.1) }
     #expect(ids.count == 6)
     for id in ids { #expect(page.contains("<label for=\"\(id)\">")) }
@@ -156,7 +156,7 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
     #expect(!page.contains("http://") && !page.contains("https://"))
 }
 
-@Test func `user info gives what the scopes allow`() async throws {
+@Test func `userinfo returns the claims that the scopes allow`() async throws {
     let provider = try await provider()
     let all = SignIn(provider)
     let answer = try await all.tokens()
@@ -175,7 +175,7 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
     #expect(try await all.get("/userinfo", token: "x").fields["WWW-Authenticate"]?.contains("invalid_token") == true)
 }
 
-@Test func `revocation ends a refresh token with all that came of it, or one access token`() async throws {
+@Test func `revocation ends a refresh token with its access tokens, or one access token`() async throws {
     let signIn = SignIn(try await provider())
     let first = try await signIn.tokens()
     #expect(try await signIn.post("/revoke", ["client_id": "lodge", "token": first.accessToken]).status == 200)
@@ -192,7 +192,7 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
     #expect(try await signIn.post("/revoke", ["client_id": "lodge"]).error == "invalid_request")
 }
 
-@Test func `sign-out leads back to the application of the ID token`() async throws {
+@Test func `sign-out redirects to the application of the ID token`() async throws {
     let signIn = SignIn(try await provider())
     let idToken = try #require(try await signIn.tokens()["id_token"])
     let back = "post_logout_redirect_uri=http%3A%2F%2F127.0.0.1%3A5000%2F&state=a%20b"
@@ -209,7 +209,7 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
     #expect(try await signIn.get("/logout?id_token_hint=\(idToken)&\(evil)").status == 400)
 }
 
-@Test func `the metadata promises what is there`() async throws {
+@Test func `the metadata lists only existing endpoints`() async throws {
     let signIn = SignIn(try await provider())
     let metadata = try await signIn.get("/.well-known/openid-configuration").json
     #expect(metadata["authorization_response_iss_parameter_supported"] == true)
@@ -223,7 +223,7 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
     #expect(try await signIn.get("/elsewhere").status == 404)
 }
 
-@Test func `the log counts and keeps no secrets`() async throws {
+@Test func `the log counts requests and contains no secrets`() async throws {
     let signIn = SignIn(try await provider())
     let code = try await signIn.code()
     let answer = try await signIn.redeem(code)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LocalProvider
 
-@Test func `DER values have the bytes of X.690`() {
+@Test func `DER encodes values as X.690 requires`() {
     #expect(DER.integer([0x7F]) == [2, 1, 0x7F])
     #expect(DER.integer([0x80]) == [2, 2, 0, 0x80])
     #expect(DER.integer([0, 0, 1, 2]) == [2, 2, 1, 2])
@@ -64,7 +64,7 @@ private struct Secure {
     #expect(try await secure.get("localhost", "/jwks").status == 200)
 }
 
-@Test func `an HTTP request to a port with TLS gets a response that names the scheme`() async throws {
+@Test func `a plain HTTP request to a TLS port receives an error that names the scheme`() async throws {
     let secure = try await Secure()
     defer { secure.end() }
     let url = try #require(URL(string: "http://localhost:\(secure.provider.port)/"))
@@ -73,7 +73,7 @@ private struct Secure {
     #expect(response.text.contains("https://"))
 }
 
-@Test func `large responses arrive complete over TLS, many at a time`() async throws {
+@Test func `large concurrent responses arrive complete over TLS`() async throws {
     let secure = try await Secure(users: 3_000)
     defer { secure.end() }
     let form = "grant_type=client_credentials&client_id=lodge-confidential&client_secret=not-a-secret"
@@ -96,10 +96,10 @@ private struct Secure {
     }
 }
 
-@Test func `bytes that are not a handshake end only their connection`() async throws {
+@Test func `an invalid handshake ends only its connection`() async throws {
     let secure = try await Secure()
     defer { secure.end() }
-    // A handshake record with garbage, one that promises more than follows, and none at all.
+    // A handshake record with garbage, one shorter than its length, and bytes that are not a record.
     let inputs: [[UInt8]] = [
         [22, 3, 1, 0, 5, 1, 2, 3, 4, 5], [22, 3, 1, 0xFF, 0xFF, 1], [22], [0x80, 0x2E, 1, 0, 2],
         [22, 3, 1] + [UInt8](repeating: 0xFF, count: 60_000),
@@ -111,7 +111,7 @@ private struct Secure {
     }
 }
 
-@Test func `a certificate that does not fit its key is an error`() throws {
+@Test func `a certificate that does not match its key is an error`() throws {
     let (one, other) = (try LoopbackCertificate.test(), try LoopbackCertificate.test())
     _ = try LoopbackTLS(certificate: one.certificate, privateKey: one.privateKey)
     for (certificate, key) in [

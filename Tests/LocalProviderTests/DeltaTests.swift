@@ -3,7 +3,7 @@ import Testing
 
 @testable import LocalProvider
 
-/// Follows the links of a round to its end.
+/// Follows the links of a delta round to its end.
 private func round(
     _ bench: GraphBench, _ start: String, minimal: Bool = false
 ) throws -> (rows: [JSONObject], link: String, pages: Int) {
@@ -21,7 +21,7 @@ private func round(
     throw GraphFailure.badRequest("no end")
 }
 
-@Test func `a first round gives everybody and the next nothing`() throws {
+@Test func `the first round returns all users and the next one no users`() throws {
     let bench = GraphBench(users: 450)
     let (rows, link, pages) = try round(bench, "/users/delta")
     #expect(rows.compactMap { $0["id"]?.string } == bench.contents.all.map(\.id))
@@ -31,11 +31,11 @@ private func round(
     #expect(again.deltaLink != nil && again.nextLink == nil)
 }
 
-@Test func `the select of the first request holds for the chain`() throws {
+@Test func `the $select of the first request applies to all rounds`() throws {
     var bench = GraphBench()
     let (rows, link, _) = try round(bench, "/users/delta?$select=displayName,jobTitle")
     #expect(rows.first?.members.map(\.name) == ["displayName", "jobTitle", "id"])
-    // What is not set is left out.
+    // Properties without a value are omitted.
     #expect(rows[9].members.map(\.name) == ["id"])
     var ada = bench.contents[0]
     ada.mobilePhone = "1"
@@ -50,7 +50,7 @@ private func round(
     #expect(bench.ask(link, minimal: true).rows == [["jobTitle": nil, "id": .string(ada.id)]])
 }
 
-@Test func `who came, changed, left and came back is told once`() throws {
+@Test func `a round reports each added, changed, removed or restored user once`() throws {
     var bench = GraphBench()
     let link = try round(bench, "/users/delta?$select=displayName").link
     let new = StoredUser(
@@ -72,12 +72,12 @@ private func round(
     #expect(rows[2] == ["id": .string(bench.contents[2].id), "@removed": ["reason": "changed"]])
     #expect(rows[3]["@removed"] == ["reason": "deleted"])
     #expect(rows[4]["@removed"] == nil && rows[4]["id"]?.string == bench.contents[4].id)
-    // After 30 days the soft deletion is one for good. The token is too old by then, so it is asked anew.
+    // After 30 days, a soft deletion becomes permanent. By then the token has expired, so a client starts again.
     let later = try #require(bench.ask(link).deltaLink)
     #expect(bench.ask(later).rows.isEmpty)
 }
 
-@Test func `latest gives a token and nobody`() throws {
+@Test func `deltatoken=latest returns a token and no users`() throws {
     var bench = GraphBench()
     let answer = bench.ask("/users/delta?$deltatoken=latest&$select=displayName")
     #expect(answer.rows.isEmpty && answer.nextLink == nil)
@@ -86,7 +86,7 @@ private func round(
     #expect(bench.ask(link).rows.count == 1)
 }
 
-@Test func `a chain may be about some users only`() throws {
+@Test func `a delta query with $filter returns only these users`() throws {
     var bench = GraphBench()
     let (first, second) = (bench.contents[1].id, bench.contents[2].id)
     let path = "/users/delta?$filter=id%20eq%20'\(first)'%20or%20id%20eq%20'\(second)'"
@@ -98,7 +98,7 @@ private func round(
     #expect(bench.ask("/users/delta?$filter=surname%20eq%20'a'").error?.status == 400)
 }
 
-@Test func `a token that is old, strange or forgotten needs a full round`() throws {
+@Test func `an expired or invalid token requires a full round`() throws {
     var bench = GraphBench(users: 300)
     let first = try #require(bench.ask("/users/delta").nextLink)
     let link = try round(bench, "/users/delta").link
@@ -114,12 +114,12 @@ private func round(
     bench.now -= 86_400
     bench.contents.forgetChanges()
     #expect(bench.ask(link).error?.status == 410)
-    // The new round works.
+    // A new full round succeeds.
     let again = try round(bench, "/users/delta").link
     #expect(bench.ask(again).rows.isEmpty && bench.ask(again).error == nil)
 }
 
-@Test func `a change during a round is not lost`() throws {
+@Test func `a change during a round appears in the next round`() throws {
     var bench = GraphBench(users: 300)
     let next = try #require(bench.ask("/users/delta?$select=id,displayName").nextLink)
     var ada = bench.contents[0]
@@ -131,11 +131,11 @@ private func round(
 }
 
 @Test(arguments: ["$top=5", "$orderby=displayName", "$search=%22displayName:a%22", "$count=true", "$expand=manager"])
-func `delta takes few options`(option: String) {
+func `a delta query rejects other query options`(option: String) {
     #expect(GraphBench().ask("/users/delta?\(option)", eventual: true).error?.status == 400)
 }
 
-@Test func `delta is not for basic readers, and its token is for nothing else`() throws {
+@Test func `a delta query requires User.Read.All, and its token is valid only for delta`() throws {
     var bench = GraphBench()
     let link = try round(bench, "/users/delta").link
     bench.caller.permissions = ["User.ReadBasic.All"]
@@ -146,7 +146,7 @@ func `delta takes few options`(option: String) {
     #expect(bench.ask("/users?$deltatoken=\(token)").error?.status == 400)
 }
 
-@Test func `a long list of changes has pages and old ones are forgotten`() throws {
+@Test func `a long list of changes has several pages, and the log forgets old changes`() throws {
     var bench = GraphBench(users: 500)
     let link = try round(bench, "/users/delta?$select=id").link
     for index in 0..<450 { bench.contents.remove(index, isPermanent: false, now: bench.now) }

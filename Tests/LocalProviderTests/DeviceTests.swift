@@ -5,7 +5,7 @@ import Testing
 
 @testable import LocalProvider
 
-/// What a device sees of the flow.
+/// The device side of the flow.
 private struct Device {
     let signIn: SignIn
     let answer: TokenAnswer
@@ -27,7 +27,7 @@ private struct Device {
     }
 }
 
-@Test func `a device waits until the user approves`() async throws {
+@Test func `a device receives tokens after the user approves`() async throws {
     let clock = HandClock()
     let device = try await Device(try await provider { $0.now = { clock.now() } })
     #expect(device.answer.object["interval"]?.number?.int64 == 5)
@@ -45,7 +45,7 @@ private struct Device {
     #expect(try await device.signIn.refresh(tokens.refreshToken).status == 200)
 }
 
-@Test func `a device that asks too fast is slowed down`() async throws {
+@Test func `a device that polls too fast receives slow_down`() async throws {
     let clock = HandClock()
     let device = try await Device(
         try await provider {
@@ -60,7 +60,7 @@ private struct Device {
     #expect(try await device.poll().error == "authorization_pending")
 }
 
-@Test func `a device hears of a no and of the end of its time`() async throws {
+@Test func `a device receives access_denied or expired_token`() async throws {
     let clock = HandClock()
     let provider = try await provider { $0.now = { clock.now() } }
     let (first, second) = (try await Device(provider), try await Device(provider))
@@ -72,7 +72,7 @@ private struct Device {
     #expect(try await second.poll().error == "expired_token")
 }
 
-@Test func `the code of a device may be typed in any way and must be right`() async throws {
+@Test func `the page accepts a user code in any case and spacing`() async throws {
     let device = try await Device(try await provider())
     let code = try #require(device.answer["user_code"])
     func decide(_ code: String, _ user: String = "ada@contoso.example") async throws -> HTTPResponse {
@@ -96,7 +96,7 @@ private struct Device {
     #expect(try await device.poll().status == 200)
 }
 
-@Test func `a device code belongs to its client`() async throws {
+@Test func `a device code is valid only for its client`() async throws {
     let device = try await Device(try await provider())
     try await Approval().approveDevice(try device.page, transport: transport)
     let stolen = try await device.signIn.token([

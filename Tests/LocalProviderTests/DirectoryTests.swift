@@ -9,7 +9,7 @@ private let users = UserTable(count: 300, seed: 1)
 private let resources = GraphResources(contents: DirectoryContents(users))
 private let everything = DirectoryPrincipal(user: 0, permissions: ["User.Read", "User.Read.All"])
 
-/// Asks the directory without a network. `path` may have a query, percent-encoded.
+/// Queries the directory without a network. `path` may have a percent-encoded query.
 private func ask(
     _ path: String, eventual: Bool = false, method: String = "GET", caller: DirectoryPrincipal = everything,
     _ resources: GraphResources = resources
@@ -36,7 +36,7 @@ extension GraphResponse {
     }
 }
 
-@Test func `the users are the same for the same seed and all different`() {
+@Test func `UserTable creates unique users that depend on the seed`() {
     let again = UserTable(count: 300, seed: 1)
     #expect(again.all == users.all)
     #expect(UserTable(count: 300, seed: 2).all != users.all)
@@ -56,7 +56,7 @@ extension GraphResponse {
     }
 }
 
-@Test func `everybody but the head and the guests has a manager above`() {
+@Test func `each user except the head and the guests has a manager earlier in the table`() {
     for (index, user) in users.all.enumerated() {
         #expect((user.manager == nil) == (index == 0 || user.isGuest))
         if let manager = user.manager {
@@ -66,7 +66,7 @@ extension GraphResponse {
     }
 }
 
-@Test func `a user comes with the default properties or with those selected`() throws {
+@Test func `a user has the default properties or the selected ones`() throws {
     let me = try #require(ask("/me").object)
     #expect(
         me.members.map(\.name) == [
@@ -90,7 +90,7 @@ extension GraphResponse {
     ("/Users/%61da@contoso.example", "Ada Lovelace"), ("/users('ada@contoso.example')", "Ada Lovelace"),
     ("/users/amal.haddad_partner.example%23EXT%23@contoso.example", "Amal Haddad"),
 ])
-func `a user is found by its name however it is escaped`(path: String, name: String) {
+func `a user is found by name with any escaping`(path: String, name: String) {
     #expect(ask(path).object?["displayName"]?.string == name)
 }
 
@@ -121,18 +121,18 @@ func `a user is found by its name however it is escaped`(path: String, name: Str
     ("/users?$expand=photo", 400, "ExpandNotSupported"),
     ("/users?$count=yes", 400, "BadRequest"), ("/users/$count", 400, "Request_BadRequest"),
 ])
-func `bad requests get the service's errors`(path: String, status: Int, code: String) {
+func `invalid requests receive Graph's errors`(path: String, status: Int, code: String) {
     let failure = ask(path).failure
     #expect(failure?.status == status)
     #expect(failure?.code == code)
     #expect(failure?.message.isEmpty == false)
 }
 
-@Test func `only reading is offered`() {
+@Test func `other methods receive 405`() {
     #expect(ask("/users", method: "DELETE").failure?.status == 405)
 }
 
-@Test func `a default query has fifteen clauses at most`() {
+@Test func `a default query has at most 15 clauses`() {
     func filter(_ count: Int) -> String {
         "/users?$filter=" + Array(repeating: "surname%20eq%20'a'", count: count).joined(separator: "%20or%20")
     }
@@ -142,7 +142,7 @@ func `bad requests get the service's errors`(path: String, status: Int, code: St
 }
 
 @Test(arguments: [1, 7, 100, 299, 300, 999])
-func `a walk over the pages meets everybody once`(top: Int) throws {
+func `following the next links returns each user once`(top: Int) throws {
     var path = "/users?$select=id&$top=\(top)"
     var met: [String] = []
     var pages = 0
@@ -160,11 +160,11 @@ func `a walk over the pages meets everybody once`(top: Int) throws {
     #expect(pages == (300 + top - 1) / top)
 }
 
-@Test func `without a page size there are a hundred`() {
+@Test func `the default page size is 100`() {
     #expect(ask("/users").items.count == 100)
 }
 
-@Test func `a page token belongs to its query`() throws {
+@Test func `a page token is valid only for its query`() throws {
     let link = try #require(ask("/users?$filter=startswith(givenName,'a')&$top=2").object?["@odata.nextLink"]?.string)
     let token = try #require(link.components(separatedBy: "$skiptoken=").last)
     #expect(ask("/users?$filter=startswith(givenName,'a')&$top=2&$skiptoken=\(token)").items.count == 2)
@@ -173,7 +173,7 @@ func `a walk over the pages meets everybody once`(top: Int) throws {
             == "Directory_ExpiredPageToken")
 }
 
-@Test func `a total is given to advanced queries and only on the first page`() throws {
+@Test func `the first page of an advanced query contains the total count`() throws {
     #expect(ask("/users?$count=true").object?["@odata.count"] == nil)
     #expect(ask("/users?$count=true").items.count == 100)
     let first = try #require(ask("/users?$count=true&$top=200", eventual: true).object)
@@ -181,17 +181,17 @@ func `a walk over the pages meets everybody once`(top: Int) throws {
     let link = try #require(first["@odata.nextLink"]?.string).dropFirst("http://127.0.0.1:1/v1.0".count)
     #expect(ask(String(link), eventual: true).object?["@odata.count"] == nil)
     guard case .text(let count) = ask("/users/$count", eventual: true) else {
-        Issue.record("no count")
+        Issue.record("the response has no count")
         return
     }
     #expect(count == "300")
     guard case .text("1") = ask("/users/$count?$filter=endswith(mail,'ada@contoso.example')", eventual: true) else {
-        Issue.record("no filtered count")
+        Issue.record("the response has no filtered count")
         return
     }
 }
 
-@Test func `advanced queries answer with the header and the count`() {
+@Test func `advanced queries require ConsistencyLevel and $count`() {
     #expect(
         ask("/users?$filter=endswith(mail,'ada@contoso.example')&$count=true", eventual: true).names == ["Ada Lovelace"]
     )
@@ -205,12 +205,12 @@ func `a walk over the pages meets everybody once`(top: Int) throws {
     ("Party", "Alex 🎉 Party"), ("%26%20Co.%2050%25", "Anna & Co. 50%"), ("%26+Co.+50%25", "Anna & Co. 50%"),
     ("d%27%27%27%27Aub", "Astrid d''Aubigné"),
 ])
-func `escaped values arrive as they were meant`(value: String, name: String) {
+func `escaped values are decoded once`(value: String, name: String) {
     #expect(ask("/users?$filter=startswith(surname,%27\(value)%27)").names == [name])
     #expect(ask("/users?%24filter=startswith(surname,'\(value)')").names == [name])
 }
 
-@Test func `lists are sorted when asked`() throws {
+@Test func `a list is sorted by $orderby`() throws {
     let up = ask("/users?$orderby=displayName&$top=999").items.compactMap { $0["displayName"]?.string?.lowercased() }
     #expect(up == up.sorted() && up.count == 299)
     let down = ask("/users?$orderby=userPrincipalName%20desc&$top=999").items.compactMap {
@@ -222,7 +222,7 @@ func `escaped values arrive as they were meant`(value: String, name: String) {
     #expect(filtered.items.count == 3)
 }
 
-@Test func `a manager and the reports hang on a user`() throws {
+@Test func `a user has a manager and direct reports`() throws {
     let manager = try #require(ask("/users/aoife.o'brien@contoso.example/manager").object)
     #expect(manager["@odata.type"]?.string == "#microsoft.graph.user")
     #expect(manager["displayName"]?.string == "Ada Lovelace")
@@ -244,13 +244,13 @@ func `escaped values arrive as they were meant`(value: String, name: String) {
         (["User.ReadBasic.All"], "/users", nil),
         (["Directory.Read.All"], "/users", nil), ([], "/me", 403), ([], "/users('ada@contoso.example')", 403),
     ] as [(Set<String>, String, Int?)])
-func `permissions decide`(permissions: Set<String>, path: String, status: Int?) {
+func `permissions determine the accessible resources`(permissions: Set<String>, path: String, status: Int?) {
     let answer = ask(path, caller: DirectoryPrincipal(user: 0, permissions: permissions))
     #expect(answer.failure?.status == status)
     if status != nil { #expect(answer.failure?.code == "Authorization_RequestDenied") }
 }
 
-@Test func `basic readers see basic properties when it is set so`() throws {
+@Test func `strict mode hides other properties from basic readers`() throws {
     var strict = GraphResources(contents: DirectoryContents(users))
     strict.withholdsNonBasicProperties = true
     let basic = DirectoryPrincipal(user: 0, permissions: ["User.ReadBasic.All"])
@@ -262,9 +262,9 @@ func `permissions decide`(permissions: Set<String>, path: String, status: Int?) 
         ask("/users/ayse.unal@contoso.example", caller: everything, strict).object?["jobTitle"]?.string == "Architect")
 }
 
-// MARK: On the wire
+// MARK: HTTP
 
-@Test func `errors have the service's shape with both identifiers`() async throws {
+@Test func `errors have Graph's format with both request IDs`() async throws {
     let clock = HandClock()
     let signIn = SignIn(try await provider { $0.now = { clock.now() } })
     let token = try await signIn.tokens().accessToken
@@ -286,7 +286,7 @@ func `permissions decide`(permissions: Set<String>, path: String, status: Int?) 
     #expect(without.fields["client-request-id"] == without.fields["request-id"])
 }
 
-@Test func `no token, a strange one and an expired one are told apart`() async throws {
+@Test func `errors distinguish a missing, an invalid and an expired token`() async throws {
     let signIn = SignIn(try await provider())
     let token = try await signIn.tokens().accessToken
     signIn.provider.expireAccessTokens()
@@ -300,7 +300,7 @@ func `permissions decide`(permissions: Set<String>, path: String, status: Int?) 
     }
 }
 
-@Test func `links are followed over HTTP as they stand`() async throws {
+@Test func `next links can be followed over HTTP`() async throws {
     let signIn = SignIn(try await provider())
     let token = try await signIn.tokens().accessToken
     var url: URL? = signIn.provider.graphBase.appending(path: "v1.0/users")
@@ -315,7 +315,7 @@ func `permissions decide`(permissions: Set<String>, path: String, status: Int?) 
     #expect(met == signIn.provider.users.map(\.id))
 }
 
-@Test func `a batch answers each of its requests`() async throws {
+@Test func `a batch returns a response for each request`() async throws {
     let signIn = SignIn(try await provider())
     let token = try await signIn.tokens().accessToken
     func send(_ body: JSONValue) async throws -> HTTPResponse {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LocalProvider
 
-/// What the transport makes of an answer.
+/// The result of a request as the transport reports it.
 private enum Outcome: Equatable {
     case status(Int)
     case failure(HTTPTransportError.Kind)
@@ -40,7 +40,7 @@ private func refreshRequest(_ signIn: SignIn, _ token: String, timeout: Duration
         (.tokenInvalidClient, .status(401), "invalid_client"),
         (.tokenTemporarilyUnavailable, .status(400), "temporarily_unavailable"),
     ] as [(InjectedErrors.Name, Outcome, String?)])
-private func `a injected error of the token endpoint plays once and harms nothing`(
+private func `an injected token endpoint error occurs once and changes no state`(
     name: InjectedErrors.Name, expected: Outcome, error: String?
 ) async throws {
     let signIn = SignIn(try await provider())
@@ -75,7 +75,7 @@ private func `a injected error of the token endpoint plays once and harms nothin
         (.directoryForeignNextLink, .status(200), nil), (.directoryNextLinkLoop, .status(200), nil),
         (.directoryEmptyPage, .status(200), nil),
     ] as [(InjectedErrors.Name, Outcome, String?)])
-private func `a injected error of the directory plays once`(name: InjectedErrors.Name, expected: Outcome, code: String?)
+private func `an injected directory error occurs once`(name: InjectedErrors.Name, expected: Outcome, code: String?)
     async throws
 {
     let signIn = SignIn(try await provider())
@@ -106,13 +106,13 @@ private func `a injected error of the directory plays once`(name: InjectedErrors
     #expect(try await signIn.get("/v1.0/users?$top=5", token: token).value.count == 5)
 }
 
-@Test func `every injected error is listed, has words and is tested above`() {
+@Test func `each injected error is listed with a summary`() {
     #expect(InjectedErrors.Name.all.count == 44)
     #expect(Set(InjectedErrors.Name.all).count == 44)
     #expect(InjectedErrors.Name.all.allSatisfy { $0.summary?.isEmpty == false })
 }
 
-@Test func `injected errors are read from text`() throws {
+@Test func `InjectedErrors parses names and counts`() throws {
     var injectedErrors = InjectedErrors()
     try injectedErrors.add(parsing: "token-html")
     try injectedErrors.add(parsing: "directory-429:3")
@@ -124,7 +124,7 @@ private func `a injected error of the directory plays once`(name: InjectedErrors
     #expect(throws: InjectedErrors.ParsingError.self) { try injectedErrors.add(parsing: "nothing") }
 }
 
-@Test func `injected errors play in their order and an unknown one plays nothing`() {
+@Test func `injected errors occur in order, and unknown names are ignored`() {
     var injectedErrors = InjectedErrors([
         .init(InjectedErrors.Name(rawValue: "token-unknown")), .init(.token500, remaining: 2), .init(.directory401),
         .init(.token503),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LocalProvider
 
-/// A directory without a network that a test asks and changes.
+/// A directory without a network that a test can query and change.
 struct GraphBench {
     var contents: DirectoryContents
     var caller = DirectoryPrincipal(user: 0, permissions: ["User.Read.All", "User.ReadWrite.All"])
@@ -14,7 +14,7 @@ struct GraphBench {
 
     init(users: Int = 60) { contents = DirectoryContents(UserTable(count: users, seed: 1)) }
 
-    /// Asks; `path` may be a whole link, and may have a query, percent-encoded.
+    /// Sends a request. `path` may be a complete link, with a percent-encoded query.
     func ask(
         _ path: String, eventual: Bool = false, method: String = "GET", minimal: Bool = false
     ) -> GraphResponse {

@@ -31,11 +31,11 @@ private func names(_ filter: String) throws -> [String] {
     ("  displayName   eq   'Ada Lovelace'  ", ["Ada Lovelace"]),
     ("((displayName eq 'Ada Lovelace'))", ["Ada Lovelace"]),
 ])
-func `a filter finds whom it describes`(filter: String, expected: [String]) throws {
+func `a filter matches the described users`(filter: String, expected: [String]) throws {
     #expect(try names(filter) == expected)
 }
 
-@Test func `and binds closer than or and not closest`() throws {
+@Test func `"not" binds more tightly than "and", and "and" more tightly than "or"`() throws {
     let read = try ODataFilter(parsing: "not surname eq 'a' and city eq 'b' or country eq 'c'")
     func equal(_ property: UserProperty, _ text: String) -> ODataFilter {
         .compare(.init(property: property), .eq, .string(text))
@@ -50,7 +50,7 @@ func `a filter finds whom it describes`(filter: String, expected: [String]) thro
         let read = try ODataFilter(parsing: filter)
         let found = users.filter { read.matches($0) }.map(\.id)
         #expect(found == users.filter(condition).map(\.id))
-        #expect(!found.isEmpty && found.count < users.count, "\(filter) tells nobody apart")
+        #expect(!found.isEmpty && found.count < users.count, "\(filter) does not distinguish users")
     }
     try expectSame("startswith(givenName,'a')") { $0.givenName?.lowercased().hasPrefix("a") ?? false }
     try expectSame("department eq 'R&D'") { $0.department == "R&D" }
@@ -79,18 +79,18 @@ func `a filter finds whom it describes`(filter: String, expected: [String]) thro
     "startswith(surname,'a') eq 'x'", "surname/any(p:p eq 'a')", "businessPhones/any(p:q eq 'a')",
     "businessPhones/all(p:p eq 'a')", "businessPhones/any(p p eq 'a')", "surname eq 'a' \u{0}", "李 eq 'a'",
 ])
-func `what is no filter is refused with its position`(filter: String) {
+func `an invalid filter is an error with its position`(filter: String) {
     let error = #expect(throws: FilterError.self) { try ODataFilter(parsing: filter) }
     #expect(error?.kind == .syntax)
     #expect(error?.message.hasPrefix("Invalid filter clause: ") == true)
 }
 
 @Test(arguments: ["contains(surname,'a')", "businessPhones eq 'a'"])
-func `what the service cannot do is told`(filter: String) {
+func `a filter that Graph does not support is an error`(filter: String) {
     #expect(throws: FilterError.self) { try ODataFilter(parsing: filter) }
 }
 
-@Test func `deep and long filters end in an error and not in a crash`() {
+@Test func `deep and long filters are errors and do not crash`() {
     let deep = String(repeating: "(", count: 5_000) + "surname eq 'a'"
     #expect(throws: FilterError.self) { try ODataFilter(parsing: deep) }
     let negated = String(repeating: "not ", count: 5_000) + "surname eq 'a'"
@@ -106,7 +106,7 @@ func `what the service cannot do is told`(filter: String) {
     ("startswith(officeLocation,'a')", false), ("mobilePhone eq 'a'", false), ("mail eq null", false),
     ("startswith(mail,'a') and not(mail eq 'b')", false), ("businessPhones/any(p:startswith(p,'a'))", false),
 ])
-func `what needs an advanced query is known`(filter: String, isDefault: Bool) throws {
+func `advancedReason detects filters that need an advanced query`(filter: String, isDefault: Bool) throws {
     #expect((try ODataFilter(parsing: filter).advancedReason() == nil) == isDefault)
 }
 
@@ -114,7 +114,7 @@ func `what needs an advanced query is known`(filter: String, isDefault: Bool) th
     "endswith(surname,'a')", "startswith(id,'a')", "startswith(userType,'a')", "surname ge 'a'",
     "userPrincipalName eq null", "accountEnabled eq null", "startswith(createdDateTime,'2')",
 ])
-func `what no query can do is refused`(filter: String) throws {
+func `a filter that no query supports is an error`(filter: String) throws {
     let read = try ODataFilter(parsing: filter)
     #expect(throws: FilterError.self) { try read.advancedReason() }
 }
@@ -125,7 +125,7 @@ func `what no query can do is refused`(filter: String) throws {
     ("\"displayName:lovelace\" OR \"displayName:ünal\"", ["Ada Lovelace", "Ayşe Ünal"]),
     ("\"displayName:lovelace\" AND \"mail:x\"", []), ("\"displayName:brien\"", ["Aoife O'Brien"]),
 ])
-func `a search finds words by their beginnings`(text: String, expected: [String]) throws {
+func `a $search matches the beginnings of words`(text: String, expected: [String]) throws {
     let search = try #require(ODataSearch(parsing: text))
     #expect(users.filter { search.matches($0) }.map { $0.displayName ?? "-" } == expected)
 }
@@ -135,11 +135,11 @@ func `a search finds words by their beginnings`(text: String, expected: [String]
     "\"displayName:a\" \"mail:b\"",
     "\"displayName:a\" and \"mail:b\"", "\"displayName:a\" OR", "\"displayName:a\\",
 ])
-func `what is no search is refused`(text: String) {
+func `an invalid $search is rejected`(text: String) {
     #expect(ODataSearch(parsing: text) == nil)
 }
 
-@Test func `names are taken apart as the service does`() {
+@Test func `names are split into tokens as in Graph`() {
     #expect(
         ODataSearch.tokens("HelloWorld 12ab O'Brien-Smith") == [
             "Hello", "World", "12", "ab", "O", "Brien", "Smith",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LocalProvider
 
-/// Asks a directory of another protocol.
+/// A client of the SCIM and Google directories.
 private struct Asker {
     let signIn: SignIn
     let token: String
@@ -31,12 +31,12 @@ private func scimNames(_ response: HTTPResponse) -> [String] {
 
 private let scimPeople = UserTable(count: 60, seed: 1).all
 
-@Test func `a SCIM filter finds whom it describes`() throws {
+@Test func `a SCIM filter matches the described users`() throws {
     func expectSame(_ filter: String, _ condition: (StoredUser) -> Bool) throws {
         let read = try SCIMFilterReader.filter(filter)
         let wanted = scimPeople.filter(condition).map(\.id)
         #expect(scimPeople.filter { read.matches($0) }.map(\.id) == wanted, "\(filter)")
-        #expect(!wanted.isEmpty, "\(filter) finds nobody")
+        #expect(!wanted.isEmpty, "\(filter) finds no users")
     }
     try expectSame("name.givenName sw \"A\"") { $0.givenName?.lowercased().hasPrefix("a") ?? false }
     try expectSame("userName eq \"ADA@contoso.example\"") { $0.id == scimPeople[0].id }
@@ -69,12 +69,12 @@ private let scimPeople = UserTable(count: 60, seed: 1).all
     "(displayName eq \"a\"", "displayName eq \"a", "displayName eq \"a\" and", "displayName eq \"a\")", "not title pr",
     "emails[value eq \"a\"", "displayName gt \"a\"", "displayName eq \"\\x\"", "title pr title pr",
 ])
-func `what is no SCIM filter is refused`(filter: String) {
+func `an invalid SCIM filter is rejected`(filter: String) {
     let error = #expect(throws: SCIMFailure.self) { try SCIMFilterReader.filter(filter) }
     #expect(error?.type == "invalidFilter")
 }
 
-@Test func `deep SCIM filters end in an error`() {
+@Test func `SCIM filters that are too deep or long are errors`() {
     #expect(throws: SCIMFailure.self) {
         try SCIMFilterReader.filter(String(repeating: "(", count: 5_000) + "title pr")
     }
@@ -83,7 +83,7 @@ func `what is no SCIM filter is refused`(filter: String) {
     }
 }
 
-@Test func `SCIM lists have an index and a count`() async throws {
+@Test func `SCIM lists have startIndex and count`() async throws {
     let asker = try await Asker()
     let first = try await asker.get("/scim/v2/Users", ["count": "25"])
     #expect(first.fields["Content-Type"]?.hasPrefix("application/scim+json") == true)
@@ -101,7 +101,7 @@ func `what is no SCIM filter is refused`(filter: String) {
     #expect(names == names.sorted(by: >) && names.count == 59)
 }
 
-@Test func `SCIM gives the attributes that are asked for`() async throws {
+@Test func `SCIM returns the requested attributes`() async throws {
     let asker = try await Asker()
     let path = "/scim/v2/Users/\(scimPeople[0].id)"
     let whole = try await asker.get(path).json
@@ -115,7 +115,7 @@ func `what is no SCIM filter is refused`(filter: String) {
     #expect(most["name"]?.object?["formatted"] == nil && most["name"]?.object?["givenName"] != nil)
 }
 
-@Test func `SCIM errors have their shape`() async throws {
+@Test func `SCIM errors have their standard format`() async throws {
     let asker = try await Asker()
     for (path, query, status, type) in [
         ("/scim/v2/Users/nobody", [:], 404, nil), ("/scim/v2/Groups", [:], 404, nil),
@@ -154,17 +154,17 @@ private func googleNames(_ response: HTTPResponse) -> [String] {
     ("givenName:Ada* isSuspended=false", ["Ada Lovelace"]), ("givenName:Ada* isSuspended=true", []),
     ("isAdmin=true", []),
 ])
-func `a Google query finds whom it describes`(query: String, expected: [String]) throws {
+func `a Google query matches the described users`(query: String, expected: [String]) throws {
     let read = try #require(GoogleQuery.filter(query))
     #expect(scimPeople.filter { read.matches($0) }.map { $0.displayName ?? "-" } == expected)
 }
 
 @Test(arguments: ["nothing:a", "givenName:", "givenName:'a", "isSuspended=x", "givenName:a*b", "givenName=''"])
-func `what is no Google query is refused`(query: String) {
+func `an invalid Google query is rejected`(query: String) {
     #expect(GoogleQuery.filter(query) == nil)
 }
 
-@Test func `Google lists have tokens and single users have keys`() async throws {
+@Test func `Google lists have page tokens, and single users can be read by key`() async throws {
     let asker = try await Asker()
     let path = "/admin/directory/v1/users"
     var query = ["customer": "my_customer", "maxResults": "25"]
@@ -192,7 +192,7 @@ func `what is no Google query is refused`(query: String) {
     #expect(addresses == addresses.sorted() && addresses.count == 60)
 }
 
-@Test func `Google errors have their shape`() async throws {
+@Test func `Google errors have their standard format`() async throws {
     let asker = try await Asker()
     let path = "/admin/directory/v1/users"
     for (path, query, status, reason) in [

@@ -24,7 +24,7 @@ private func fingerprint(_ users: [StoredUser]) -> UInt64 {
     #expect(fingerprint(UserTable(count: 5, seed: 9).all) == 7855679434618305014)
 }
 
-@Test func `everybody is found by identifier, by user principal name and by mail address`() {
+@Test func `each user is found by identifier, user principal name and mail address`() {
     let users = UserTable(count: 800, seed: 5)
     for index in 0..<users.count {
         let user = users[index]
@@ -41,7 +41,7 @@ private func fingerprint(_ users: [StoredUser]) -> UInt64 {
     }
 }
 
-@Test func `what is made of one property is what the whole user has`() {
+@Test func `SampleRow computes the same properties as the complete user`() {
     let users = UserTable(count: 120, seed: 2)
     for index in users.pairs.indices where users.pairs[index] != UserTable.irregular {
         let row = SampleRow(table: users, index: index)
@@ -52,7 +52,7 @@ private func fingerprint(_ users: [StoredUser]) -> UInt64 {
 }
 
 @Test(arguments: [UserProperty.displayName, .userPrincipalName, .createdDateTime])
-func `the sorted positions are sorted as the texts are`(property: UserProperty) throws {
+func `order(by:) sorts the users by a property`(property: UserProperty) throws {
     let users = UserTable(count: 1_200, seed: 4)
     let order = try #require(users.order(by: property)).map { Int($0) }
     let wanted = users.pairs.indices.filter { users.pairs[$0] != UserTable.irregular }
@@ -72,14 +72,14 @@ private let everybody = large.all
     "startswith(mailNickname,'wei')", "businessPhones/any(p:startswith(p,'+44'))", "otherMails/$count ne 0",
     "startswith(displayName,'Z') or mail eq 'ada@contoso.example'",
 ])
-func `a large directory finds whom a look at everybody finds`(filter: String) throws {
+func `a filter finds the same users in a large directory as a linear search`(filter: String) throws {
     let read = try ODataFilter(parsing: filter)
     let selection = UserSelection(DirectoryContents(large), filter: read, search: nil, linearSearchLimit: 0)
     let wanted = everybody.indices.filter { read.matches(everybody[$0]) }
     #expect(selection.count() == wanted.count)
     #expect(selection.page(from: .init(), count: 6_000, order: []).found == wanted)
     #expect(!wanted.isEmpty && wanted.count < everybody.count)
-    // In an order, and in pages, the same people.
+    // The ordered pages contain the same users.
     var met: [Int] = []
     var position: UserSelection.Position? = .init()
     while let here = position, met.count <= wanted.count {
@@ -92,7 +92,7 @@ func `a large directory finds whom a look at everybody finds`(filter: String) th
     #expect(names == names.sorted(by: >))
 }
 
-@Test func `a search in a large directory finds whom a look at everybody finds`() throws {
+@Test func `a $search in a large directory finds the same users as a linear search`() throws {
     for text in [
         "\"displayName:adam\" OR \"mail:zara\"", "\"displayName:a s\"", "\"surname:s\" AND \"displayName:w\"",
     ] {
@@ -104,7 +104,7 @@ func `a large directory finds whom a look at everybody finds`(filter: String) th
     }
 }
 
-@Test func `a great many users take little memory and are found`() throws {
+@Test func `200,000 users can be searched and looked up`() throws {
     let users = UserTable(count: 200_000, seed: 1)
     let contents = DirectoryContents(users)
     #expect(contents.count == 200_000)

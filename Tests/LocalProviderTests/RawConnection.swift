@@ -8,7 +8,7 @@ import Platform
     import Glibc
 #endif
 
-/// A connection to 127.0.0.1 that sends any bytes.
+/// A connection to 127.0.0.1 that can send any bytes.
 final class RawConnection: Sendable {
     private let descriptor: Int32
 

@@ -24,7 +24,7 @@ extension SignIn {
 
 // MARK: Introspection
 
-@Test func `introspection describes the tokens that are valid`() async throws {
+@Test func `introspection describes the valid tokens`() async throws {
     let clock = HandClock()
     let signIn = SignIn(try await provider { $0.now = { clock.now() } })
     let tokens = try await signIn.tokens()
@@ -40,7 +40,7 @@ extension SignIn {
     let refresh = try await state(tokens.refreshToken)
     #expect(refresh.object["active"] == true && refresh["token_type"] == nil)
     #expect(try await state("unknown").object == ["active": false])
-    // A public client sees its own tokens and no others.
+    // A public client can introspect only its own tokens.
     #expect(try await state(tokens.accessToken, ["client_id": "lodge"]).object["active"] == true)
     let other = try await signIn.post("/token", confidential.merging(["grant_type": "client_credentials"]) { $1 })
     #expect(try await state(other.accessToken).object["active"] == true)
@@ -52,7 +52,7 @@ extension SignIn {
     #expect(try await state(tokens.accessToken).object == ["active": false])
 }
 
-@Test func `introspection needs a client and a token`() async throws {
+@Test func `introspection requires a client and a token`() async throws {
     let signIn = SignIn(try await provider())
     let wrong = try await signIn.post(
         "/introspect", ["client_id": "lodge-confidential", "client_secret": "wrong", "token": "x"])
@@ -63,7 +63,7 @@ extension SignIn {
 
 // MARK: Registration
 
-@Test func `a registered client signs in until it is deleted`() async throws {
+@Test func `a registered client can sign in until it is deleted`() async throws {
     var signIn = SignIn(try await provider())
     let metadata: JSONObject = [
         "client_name": "An app", "redirect_uris": ["https://app.example/callback", "com.example.app:/callback"],
@@ -115,7 +115,7 @@ extension SignIn {
         "invalid_client_metadata"
     ),
 ])
-func `a registration that cannot work is refused`(metadata: String, error: String) async throws {
+func `an invalid registration is rejected`(metadata: String, error: String) async throws {
     let provider = try await provider()
     let url = try #require(URL(string: provider.issuer.absoluteString + "/register"))
     let fields: HTTPFields = ["Content-Type": "application/json; charset=utf-8"]
@@ -125,7 +125,9 @@ func `a registration that cannot work is refused`(metadata: String, error: Strin
 }
 
 @Test(arguments: [nil, "text/plain", "application/x-www-form-urlencoded", "application/jsonp"])
-func `a registration of another type is refused, as a page of another site can send it`(type: String?) async throws {
+func `a registration must have the content type application/json`(type: String?)
+    async throws
+{
     let provider = try await provider()
     let url = try #require(URL(string: provider.issuer.absoluteString + "/register"))
     var request = HTTPRequest(.post, url, body: Data(#"{"redirect_uris": ["https://a.example/"]}"#.utf8))
@@ -134,7 +136,7 @@ func `a registration of another type is refused, as a page of another site can s
     #expect(response.status == 400 && response.json["error_description"]?.string?.contains("application/json") == true)
 }
 
-@Test func `what anybody can send is not kept without a limit`() async throws {
+@Test func `the size of registrations and pushed requests is limited`() async throws {
     let signIn = SignIn(try await provider())
     let long = String(repeating: "x", count: 20_000)
     let registered = try await signIn.send(
@@ -144,7 +146,7 @@ func `a registration of another type is refused, as a page of another site can s
     #expect(pushed.error == "invalid_request" && pushed["error_description"]?.contains("longer than") == true)
 }
 
-@Test func `a client that authenticates with a header and an assertion is refused`() async throws {
+@Test func `a client that authenticates with both a header and an assertion is rejected`() async throws {
     let signIn = SignIn(try await provider())
     let response = try await signIn.post(
         "/token", ["grant_type": "client_credentials", "client_assertion": "x"],
@@ -214,7 +216,7 @@ func `a redirect URI can be registered if it is absolute and safe`(uri: String, 
 
 // MARK: Client assertions
 
-@Test func `a client authenticates with its private key, once for each assertion`() async throws {
+@Test func `a client authenticates with private_key_jwt, once for each assertion`() async throws {
     let clock = HandClock()
     let signIn = SignIn(try await provider { $0.now = { clock.now() } })
     let key = try JWK.generate(for: .es256, keyID: "one")
@@ -265,7 +267,7 @@ func `a redirect URI can be registered if it is absolute and safe`(uri: String, 
 
 // MARK: Pushed requests
 
-@Test func `a pushed request is used once and within its time`() async throws {
+@Test func `a pushed request can be used once and expires`() async throws {
     let clock = HandClock()
     let signIn = SignIn(
         try await provider {
@@ -305,7 +307,7 @@ func `a redirect URI can be registered if it is absolute and safe`(uri: String, 
     }
 }
 
-@Test func `the page of a pushed request can be loaded again until the user decides`() async throws {
+@Test func `the page of a pushed request can be reloaded until the user decides`() async throws {
     let signIn = SignIn(try await provider())
     let form = signIn.parameters.merging(["client_id": "lodge", "redirect_uri": signIn.redirectURI]) { $1 }
     let pushed = try await signIn.post("/par", form)
@@ -319,7 +321,7 @@ func `a redirect URI can be registered if it is absolute and safe`(uri: String, 
     #expect(try await transport.send(HTTPRequest(.get, url)).status == 400)
 }
 
-@Test func `two pages of one pushed request give one code`() async throws {
+@Test func `two pages of one pushed request return one code`() async throws {
     let signIn = SignIn(try await provider())
     let form = signIn.parameters.merging(["client_id": "lodge", "redirect_uri": signIn.redirectURI]) { $1 }
     let uri = try #require(try await signIn.post("/par", form)["request_uri"])

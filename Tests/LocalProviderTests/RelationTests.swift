@@ -4,7 +4,7 @@ import Testing
 
 @testable import LocalProvider
 
-@Test func `a chain of managers comes with levels`() throws {
+@Test func `expanding manager with $levels returns the chain of managers`() throws {
     let bench = GraphBench(users: 300)
     let path = "/users/\(bench.contents[100].id)?$select=id&$expand=manager($levels=max;$select=id,displayName)"
     #expect(bench.ask(path).error?.code == "Request_UnsupportedQuery")
@@ -32,11 +32,11 @@ import Testing
     ("$expand=manager($top=1)", "Request_BadRequest"), ("$expand=manager($select=nothing)", "BadRequest"),
     ("$expand=manager(", "Request_BadRequest"),
 ])
-func `an expansion that does not exist is refused`(option: String, code: String) {
+func `an unknown expansion is rejected`(option: String, code: String) {
     #expect(GraphBench().ask("/me?\(option)").error?.code == code)
 }
 
-@Test func `reports come at most twenty at once when expanded`() {
+@Test func `expanding directReports returns at most 20 users`() {
     var bench = GraphBench(users: 300)
     for index in 30..<60 {
         var user = bench.contents[index]
@@ -53,7 +53,7 @@ func `an expansion that does not exist is refused`(option: String, code: String)
     #expect(bench.ask("/me/directReports/$count", eventual: true).plainText == String(reports.count))
 }
 
-@Test func `memberships are a mixed list that a cast sorts out`() throws {
+@Test func `memberOf lists several types, and a cast selects one`() throws {
     let bench = GraphBench()
     let all = bench.ask("/me/memberOf")
     #expect(Set(all.column("@odata.type")).count >= 2)
@@ -79,7 +79,7 @@ func `an expansion that does not exist is refused`(option: String, code: String)
     #expect(link.contains("$select=displayName") && bench.ask(link).rows.count == 1)
 }
 
-@Test func `of groups that may not be read come type and identifier`() {
+@Test func `groups without read permission have only type and identifier`() {
     var bench = GraphBench()
     bench.isStrict = true
     #expect(bench.ask("/me/memberOf").rows.allSatisfy { $0.members.map(\.name) == ["@odata.type", "id"] })
@@ -90,7 +90,7 @@ func `an expansion that does not exist is refused`(option: String, code: String)
     #expect(bench.ask("/me/memberOf").error == nil)
 }
 
-@Test func `a photo is a picture of the size that was asked for`() throws {
+@Test func `a photo is an image of the requested size`() throws {
     let bench = GraphBench()
     let description = try #require(bench.ask("/me/photo").json)
     #expect(description["id"] == "648x648" && description["@odata.mediaContentType"] == "image/png")
@@ -99,7 +99,7 @@ func `an expansion that does not exist is refused`(option: String, code: String)
     for (path, side) in [("/me/photo/$value", 648), ("/me/photos/48x48/$value", 48), ("/me/photos/96x96/%24value", 96)]
     {
         guard case .content(let data, "image/png") = bench.ask(path) else {
-            Issue.record("no picture at \(path)")
+            Issue.record("no image at \(path)")
             continue
         }
         let bytes = Array(data)
@@ -113,7 +113,7 @@ func `an expansion that does not exist is refused`(option: String, code: String)
     #expect(bench.ask("/me/photo/nothing").error?.status == 400)
 }
 
-@Test func `who has no photo gets the service's answers`() {
+@Test func `a missing photo is reported as by Graph`() {
     let bench = GraphBench()
     #expect(bench.ask("/users/anouk@contoso.example/photo").error?.code == "ErrorNonExistentMailbox")
     #expect(bench.ask("/users/li.ming@contoso.example/photo/$value").error?.code == "ImageNotFound")
@@ -122,13 +122,13 @@ func `an expansion that does not exist is refused`(option: String, code: String)
     #expect(bench.ask("/users/li.ming@contoso.example/photos").rows.isEmpty)
 }
 
-@Test func `pictures are valid and differ`() {
+@Test func `generated images are valid and differ`() {
     #expect(Picture.png(of: "a", side: 48) != Picture.png(of: "b", side: 48))
     #expect(Picture.png(of: "a", side: 48) == Picture.png(of: "a", side: 48))
     #expect(Picture.png(of: "a", side: 648).count < 60_000)
 }
 
-@Test func `a deleted user is gone, listed with another name and can come back`() throws {
+@Test func `a deleted user is listed under deletedItems and can be restored`() throws {
     var bench = GraphBench()
     let user = bench.contents[2]
     bench.contents.remove(2, isPermanent: false, now: bench.now)
@@ -157,7 +157,7 @@ func `an expansion that does not exist is refused`(option: String, code: String)
     #expect(bench.ask(path).rows.isEmpty && bench.ask(item).error?.status == 404)
 }
 
-@Test func `deleted items ask for permissions`() {
+@Test func `deletedItems requires permissions`() {
     var bench = GraphBench()
     bench.contents.remove(2, isPermanent: false, now: bench.now)
     let item = "/directory/deletedItems/\(bench.contents[2].id)"
@@ -174,7 +174,7 @@ func `an expansion that does not exist is refused`(option: String, code: String)
     if case .purge(2) = bench.ask(item, method: "DELETE") {} else { Issue.record("not purged") }
 }
 
-@Test func `signInActivity needs its permission and makes pages smaller`() {
+@Test func `signInActivity requires a permission and makes pages smaller`() {
     var bench = GraphBench(users: 600)
     let path = "/users?$select=id,signInActivity&$top=999"
     #expect(bench.ask(path).error?.status == 403)

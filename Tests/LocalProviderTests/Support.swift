@@ -8,13 +8,13 @@ import Testing
 
 @testable import LocalProvider
 
-/// One transport for all tests: connections are kept, as a program keeps them.
+/// The transport of all tests, which reuses connections as a program does.
 let transport = CurlTransport()
 
-/// One key for all tests but those of the key itself: making one takes longer than everything else.
+/// The signing key that the tests share, because its generation is slow.
 private let sharedKey = Result { try JWK.generate(for: .rs256, keyID: "shared") }
 
-/// A sign-in of the public client, step by step.
+/// The steps of a sign-in with the public client.
 struct SignIn: Sendable {
     let provider: LoopbackProvider
     var clientID: String
@@ -34,7 +34,7 @@ struct SignIn: Sendable {
         ]
     }
 
-    /// The authorization URL, with these parameters instead of the usual ones; an empty value leaves one out.
+    /// Returns the authorization URL with these changes. An empty value omits a parameter.
     func url(_ changes: [String: String] = [:]) throws -> URL {
         var all = parameters
         all["client_id"] = clientID
@@ -45,7 +45,7 @@ struct SignIn: Sendable {
         return try #require(URL(string: "\(provider.issuer.absoluteString)/authorize?\(fields.encoded)"))
     }
 
-    /// The parameters of the redirect after approval.
+    /// Approves the sign-in and returns the parameters of the redirect.
     func approve(as name: String? = nil, _ changes: [String: String] = [:]) async throws -> FormFields {
         let url = try await Approval(as: name).redirect(approving: try url(changes), transport: transport)
         return try #require(FormFields(parsing: url.query(percentEncoded: true) ?? ""))
@@ -53,7 +53,7 @@ struct SignIn: Sendable {
 
     func code(as name: String? = nil) async throws -> String { try #require(try await approve(as: name)["code"]) }
 
-    /// A token request of the public client.
+    /// Sends a token request of the public client.
     func token(_ changes: [String: String], fields: HTTPFields = [:]) async throws -> TokenAnswer {
         var form = ["client_id": clientID]
         form.merge(changes) { $1 }
@@ -71,7 +71,7 @@ struct SignIn: Sendable {
         try await self.token(["grant_type": "refresh_token", "refresh_token": token].merging(changes) { $1 })
     }
 
-    /// All of it: the tokens of a person.
+    /// Signs in as a user and returns the tokens.
     func tokens(as name: String? = nil) async throws -> TokenAnswer { try await redeem(try await code(as: name)) }
 
     func post(_ path: String, _ form: [String: String], fields: HTTPFields = [:]) async throws -> TokenAnswer {
@@ -93,7 +93,7 @@ struct SignIn: Sendable {
     }
 }
 
-/// An answer of the token endpoint.
+/// A response of the token endpoint.
 struct TokenAnswer: Sendable {
     let status: Int
     let fields: HTTPFields
@@ -118,7 +118,7 @@ extension HTTPResponse {
     var graphCode: String? { json["error"]?.object?["code"]?.string }
 }
 
-/// A clock that stands still until it is moved.
+/// A clock that only ``advance(by:)`` changes.
 final class HandClock: Sendable {
     private let seconds = Mutex(1_800_000_000.0)
     func now() -> Date { Date(timeIntervalSince1970: seconds.withLock { $0 }) }

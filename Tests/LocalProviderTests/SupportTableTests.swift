@@ -2,8 +2,8 @@ import Testing
 
 @testable import LocalProvider
 
-/// What the service's documentation says of filters on users: a property, and how `eq`, `startsWith`, `null` and `ge` are
-/// supported; `-` where the documentation has no word.
+/// Graph's documentation of filters on users: a property and the support of `eq`, `startsWith`, `null` and `ge`; `-` if
+/// the documentation does not say.
 private let table: [(String, String, String, String, String)] = [
     ("accountEnabled", "default", "-", "no", "-"),
     ("ageGroup", "default", "-", "no", "-"),
@@ -59,7 +59,7 @@ private let table: [(String, String, String, String, String)] = [
     ("userType", "default", "-", "advanced", "-"),
 ]
 
-/// The condition on a property, within `any` where the table has it so.
+/// Returns the condition on a property, inside `any` if the table has it so.
 private func condition(_ property: String, _ make: (String) -> String) -> String {
     guard let open = property.firstIndex(of: "(") else { return make(property) }
     let inner = property[property.index(after: open)...].dropLast()
@@ -75,7 +75,7 @@ private func support(_ filter: String) -> String {
     }
 }
 
-@Test func `each property can be looked for as the documentation says`() {
+@Test func `each property supports the documented operators`() {
     for (property, equal, start, null, order) in table {
         let isDate = order != "-"
         let isFlag = ["accountEnabled", "isResourceAccount", "onPremisesSyncEnabled", "showInAddressList"].contains(
@@ -85,7 +85,7 @@ private func support(_ filter: String) -> String {
         if start != "-" {
             #expect(support(condition(property) { "startswith(\($0),'a')" }) == start, "\(property) startsWith")
         }
-        // Of lists the documentation counts the missing value as an empty list.
+        // The documentation treats a missing list as an empty list.
         if null != "-", !property.contains("/any(") {
             #expect(support("\(property) eq null") == null, "\(property) null")
         }
@@ -108,17 +108,17 @@ private func support(_ filter: String) -> String {
     ("businessPhones/any(p:p/x eq 'a')", "no"), ("displayName/x eq 'a'", "no"), ("otherMails/all(p:p eq 'a')", "no"),
     ("skills eq 'a'", "no"), ("mailboxSettings eq null", "no"),
 ])
-func `lists, counts and endings are supported as the documentation says`(filter: String, wanted: String) {
+func `lists, counts and endswith are supported as documented`(filter: String, wanted: String) {
     #expect(support(filter) == wanted)
 }
 
-@Test func `conditions on lists find whom they describe`() throws {
+@Test func `conditions on lists match the described users`() throws {
     let users = UserTable(count: 80, seed: 1).all
     func expectSame(_ filter: String, _ condition: (StoredUser) -> Bool) throws {
         let read = try ODataFilter(parsing: filter)
         let wanted = users.filter(condition).map(\.id)
         #expect(users.filter { read.matches($0) }.map(\.id) == wanted, "\(filter)")
-        #expect(!wanted.isEmpty && wanted.count < users.count, "\(filter) tells nobody apart")
+        #expect(!wanted.isEmpty && wanted.count < users.count, "\(filter) does not distinguish users")
     }
     try expectSame("otherMails/$count eq 0") { !$0.isGuest || $0.mail == nil }
     try expectSame("assignedLicenses/any()") { $0.accountEnabled && !$0.isGuest }
@@ -137,7 +137,7 @@ func `lists, counts and endings are supported as the documentation says`(filter:
     }
 }
 
-@Test func `a default query takes literals of 120 characters`() {
+@Test func `a default query accepts literals of at most 120 characters`() {
     let bench = GraphBench()
     func path(_ count: Int) -> String { "/users?$filter=surname%20eq%20'" + String(repeating: "a", count: count) + "'" }
     #expect(bench.ask(path(120)).error == nil)

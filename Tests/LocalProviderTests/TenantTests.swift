@@ -17,7 +17,7 @@ private func claims(_ answer: TokenAnswer) throws -> JWTClaims {
     (tenant, tenant, tenant), ("contoso.example", tenant, tenant), ("common", "{tenantid}", "common"),
     ("organizations", "{tenantid}", "organizations"), ("COMMON", "{tenantid}", "common"),
 ])
-func `the metadata of a tenant is like Entra's`(segment: String, issuer: String, path: String) async throws {
+func `the metadata of a tenant resembles Entra's`(segment: String, issuer: String, path: String) async throws {
     let signIn = SignIn(try await provider())
     let base = signIn.provider.issuer.absoluteString
     let metadata = try await signIn.get("/\(segment)/v2.0/.well-known/openid-configuration").json
@@ -33,7 +33,7 @@ func `the metadata of a tenant is like Entra's`(segment: String, issuer: String,
     #expect(key?["issuer"]?.string == "\(base)/\(tenant)/v2.0")
 }
 
-@Test func `an unknown tenant is refused`() async throws {
+@Test func `an unknown tenant is rejected`() async throws {
     let signIn = SignIn(try await provider())
     for segment in ["fabrikam.example", "consumers", "x", tenant + "0"] {
         let response = try await signIn.get("/\(segment)/v2.0/.well-known/openid-configuration")
@@ -43,7 +43,7 @@ func `the metadata of a tenant is like Entra's`(segment: String, issuer: String,
     #expect(try await signIn.get("/\(tenant)/v2.0/users").status == 404)
 }
 
-@Test func `the tokens of a tenant name it`() async throws {
+@Test func `the tokens of a tenant contain its identifier`() async throws {
     let signIn = SignIn(try await provider { $0.approvesRequests = true })
     let base = signIn.provider.issuer.absoluteString
     let url = try signIn.url().absoluteString.replacing("/authorize?", with: "/common/oauth2/v2.0/authorize?")
@@ -66,7 +66,7 @@ func `the metadata of a tenant is like Entra's`(segment: String, issuer: String,
     #expect(try claims.string("preferred_username") == user.userPrincipalName)
     let info = try JSONValue(parsing: try #require(answer["client_info"].flatMap { Base64URL.decode($0) }))
     #expect(info == ["uid": .string(user.id), "utid": .string(tenant)])
-    // Without the tenant, the same provider has no such claims.
+    // Outside a tenant, the same provider issues no such claims.
     let plain = try await signIn.refresh(answer.refreshToken)
     #expect(plain["client_info"] == nil)
     #expect(try LocalProviderTests.claims(plain).string("tid") == nil)
@@ -82,7 +82,7 @@ func `the metadata of a tenant is like Entra's`(segment: String, issuer: String,
 }
 
 @Test(arguments: ["https://graph.microsoft.com/.default", ".default"])
-func `default stands for the permissions and remains in the scope`(scope: String) async throws {
+func `.default adds the application's permissions and stays in the scope`(scope: String) async throws {
     let signIn = SignIn(try await provider(), scope: "openid offline_access \(scope)")
     let answer = try await signIn.tokens()
     let scopes = try #require(answer["scope"]).split(separator: " ").map { String($0) }
@@ -104,7 +104,7 @@ func `default stands for the permissions and remains in the scope`(scope: String
 
 // MARK: Response modes
 
-@Test func `form_post sends a form that posts itself`() async throws {
+@Test func `form_post returns a form that submits itself`() async throws {
     let signIn = SignIn(try await provider { $0.approvesRequests = true })
     let url = try signIn.url(["response_mode": "form_post", "state": "<\"&'>"])
     let response = try await transport.send(HTTPRequest(.get, url))
@@ -121,7 +121,7 @@ func `default stands for the permissions and remains in the scope`(scope: String
     #expect(denied.text.contains("name=\"error\" value=\"invalid_scope\""))
 }
 
-@Test func `fragment sends the code after the number sign`() async throws {
+@Test func `response_mode=fragment puts the code into the fragment`() async throws {
     let signIn = SignIn(try await provider { $0.approvesRequests = true })
     let response = try await transport.send(HTTPRequest(.get, try signIn.url(["response_mode": "fragment"])))
     #expect(response.fields["Location"]?.hasPrefix("http://127.0.0.1:49152/callback#code=") == true)
@@ -129,7 +129,7 @@ func `default stands for the permissions and remains in the scope`(scope: String
 
 // MARK: Approval
 
-@Test func `a provider that approves signs in the user of the login hint`() async throws {
+@Test func `with approvesRequests the user of login_hint signs in`() async throws {
     let signIn = SignIn(try await provider { $0.approvesRequests = true })
     let user = try #require(signIn.provider.user(at: 3))
     for (hint, name) in [("", "ada@contoso.example"), (user.userPrincipalName, user.userPrincipalName)] {
@@ -145,7 +145,7 @@ func `default stands for the permissions and remains in the scope`(scope: String
     #expect(unknown.fields["Location"]?.contains("error=access_denied") == true)
 }
 
-@Test func `a provider that approves signs in a device at its first request`() async throws {
+@Test func `with approvesRequests a device receives tokens at its first poll`() async throws {
     let signIn = SignIn(try await provider { $0.approvesRequests = true })
     let device = try await signIn.post("/device_authorization", ["client_id": "lodge", "scope": "openid"])
     let code = try #require(device["device_code"])

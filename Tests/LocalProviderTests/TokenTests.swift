@@ -8,7 +8,7 @@ import Testing
 
 @testable import LocalProvider
 
-@Test func `a user signs in through a browser, a listener and back`() async throws {
+@Test func `a user signs in through the browser with a loopback redirect`() async throws {
     let provider = try await provider()
     defer { provider.close() }
     let discovery = try await transport.send(
@@ -40,7 +40,7 @@ import Testing
     #expect(me.json["displayName"]?.string == "Ayşe Ünal")
 }
 
-@Test func `an ID token is signed, meant for the client and bound to the sign-in`() async throws {
+@Test func `an ID token is signed and contains the client, nonce and at_hash`() async throws {
     let clock = HandClock()
     let provider = try await provider {
         $0.now = { clock.now() }
@@ -73,22 +73,22 @@ import Testing
     "code_verifier": "wrong-wrong-wrong-wrong-wrong-wrong-wrong-wrong",
     "redirect_uri": "http://127.0.0.1:49153/callback",
 ])
-func `a code is good with its verifier and its redirect address only`(name: String, value: String) async throws {
+func `a code is valid only with its verifier and redirect URI`(name: String, value: String) async throws {
     let signIn = SignIn(try await provider())
     let code = try await signIn.code()
     #expect(try await signIn.redeem(code, [name: value]).error == "invalid_grant")
-    // And the attempt used it up.
+    // The failed attempt also invalidates the code.
     #expect(try await signIn.redeem(code).error == "invalid_grant")
 }
 
-@Test func `a code without a verifier is not used up`() async throws {
+@Test func `a request without a verifier does not invalidate the code`() async throws {
     let signIn = SignIn(try await provider())
     let code = try await signIn.code()
     #expect(try await signIn.redeem(code, ["code_verifier": ""]).error == "invalid_grant")
     #expect(try await signIn.redeem(code).status == 200)
 }
 
-@Test func `a replayed code ends what it gave`() async throws {
+@Test func `a replayed code revokes its tokens`() async throws {
     let signIn = SignIn(try await provider())
     let code = try await signIn.code()
     let answer = try await signIn.redeem(code)
@@ -98,7 +98,7 @@ func `a code is good with its verifier and its redirect address only`(name: Stri
     #expect(try await signIn.refresh(answer.refreshToken).error == "invalid_grant")
 }
 
-@Test func `a code is good for a minute`() async throws {
+@Test func `a code expires after a minute`() async throws {
     let clock = HandClock()
     let signIn = SignIn(try await provider { $0.now = { clock.now() } })
     let (first, second) = (try await signIn.code(), try await signIn.code())
@@ -108,7 +108,7 @@ func `a code is good with its verifier and its redirect address only`(name: Stri
     #expect(try await signIn.redeem(second).error == "invalid_grant")
 }
 
-@Test func `a refresh gives a new token and ends the old one`() async throws {
+@Test func `a refresh rotates the refresh token, and reuse revokes the grant`() async throws {
     let signIn = SignIn(try await provider())
     let first = try await signIn.tokens()
     let second = try await signIn.refresh(first.refreshToken)
@@ -116,13 +116,13 @@ func `a code is good with its verifier and its redirect address only`(name: Stri
     #expect(second.refreshToken != first.refreshToken)
     let third = try await signIn.refresh(second.refreshToken)
     #expect(third.status == 200)
-    // The old one again: the whole chain ends.
+    // Reuse of the first token revokes the whole grant.
     #expect(try await signIn.refresh(first.refreshToken).error == "invalid_grant")
     #expect(try await signIn.refresh(third.refreshToken).error == "invalid_grant")
     #expect(try await signIn.get("/v1.0/me", token: third.accessToken).status == 401)
 }
 
-@Test func `of refreshes at the same time one at most succeeds`() async throws {
+@Test func `at most one of several concurrent refreshes succeeds`() async throws {
     let signIn = SignIn(try await provider())
     let first = try await signIn.tokens()
     let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -133,7 +133,7 @@ func `a code is good with its verifier and its redirect address only`(name: Stri
     #expect(signIn.provider.tokenRequestCount(grantType: "refresh_token") == 8)
 }
 
-@Test func `without rotation the refresh token stays and is not repeated`() async throws {
+@Test func `without rotation the refresh token stays valid and is not returned again`() async throws {
     let signIn = SignIn(try await provider { $0.rotatesRefreshTokens = false })
     let first = try await signIn.tokens()
     for _ in 0..<3 {
@@ -143,27 +143,27 @@ func `a code is good with its verifier and its redirect address only`(name: Stri
     }
 }
 
-@Test func `a refresh may narrow the scope and not widen it`() async throws {
+@Test func `a refresh can narrow the scope but not extend it`() async throws {
     let signIn = SignIn(try await provider())
     let first = try await signIn.tokens()
     let narrow = try await signIn.refresh(first.refreshToken, ["scope": "openid User.Read"])
     #expect(narrow["scope"] == "openid User.Read")
     #expect(try await signIn.get("/v1.0/users", token: narrow.accessToken).status == 403)
-    // The grant keeps its width.
+    // The grant keeps its original scope.
     let wide = try await signIn.refresh(narrow.refreshToken)
     #expect(try await signIn.get("/v1.0/users", token: wide.accessToken).status == 200)
     #expect(
         try await signIn.refresh(wide.refreshToken, ["scope": "openid Directory.Read.All"]).error == "invalid_scope")
 }
 
-@Test func `no refresh token comes without offline_access and no ID token without openid`() async throws {
+@Test func `a refresh token requires offline_access and an ID token requires openid`() async throws {
     let answer = try await SignIn(try await provider(), scope: "User.Read").tokens()
     #expect(answer.status == 200)
     #expect(answer.object["refresh_token"] == nil)
     #expect(answer.object["id_token"] == nil)
 }
 
-@Test func `access tokens expire by the clock and on request`() async throws {
+@Test func `access tokens expire by time and on request`() async throws {
     let clock = HandClock()
     let provider = try await provider {
         $0.now = { clock.now() }
@@ -183,7 +183,7 @@ func `a code is good with its verifier and its redirect address only`(name: Stri
     #expect(try await signIn.refresh(second.refreshToken).status == 200)
 }
 
-@Test func `revoked grants are gone`() async throws {
+@Test func `revokeGrants() ends all tokens`() async throws {
     let signIn = SignIn(try await provider())
     let answer = try await signIn.tokens()
     signIn.provider.revokeGrants()
@@ -209,7 +209,7 @@ private let basic = "Basic " + Data("lodge-confidential:not-a-secret".utf8).base
         (["client_id": "lodge"], nil, 400, "unauthorized_client"),
         (["client_id": ""], nil, 400, "invalid_request"),
     ] as [([String: String], String?, Int, String?)])
-func `clients authenticate in one way`(
+func `a client authenticates with exactly one method`(
     form: [String: String], header: String?, status: Int, error: String?
 ) async throws {
     let signIn = SignIn(try await provider())
@@ -223,7 +223,7 @@ func `clients authenticate in one way`(
     #expect(try await signIn.get("/v1.0/me", token: answer.accessToken).status == 400)
 }
 
-@Test func `a code belongs to its client`() async throws {
+@Test func `a code is valid only for its client`() async throws {
     let signIn = SignIn(try await provider())
     let code = try await signIn.code()
     let stolen = ["client_id": "lodge-confidential", "client_secret": "not-a-secret"]
@@ -233,7 +233,7 @@ func `clients authenticate in one way`(
     #expect(try await signIn.refresh(answer.refreshToken, stolen).error == "invalid_grant")
 }
 
-@Test func `token requests are read strictly`() async throws {
+@Test func `the token endpoint rejects malformed requests`() async throws {
     let signIn = SignIn(try await provider())
     #expect(try await signIn.token(["grant_type": "password"]).error == "unsupported_grant_type")
     #expect(try await signIn.token([:]).error == "invalid_request")

@@ -37,7 +37,7 @@ private func play(_ name: InjectedErrors.Name, value: String? = nil, on provider
     provider.setInjectedErrors(injectedErrors)
 }
 
-@Test func `a request that depends on a failed one fails too`() async throws {
+@Test func `a batch item that depends on a failed item fails too`() async throws {
     let signIn = SignIn(try await provider())
     let token = try await signIn.tokens().accessToken
     let response = try await signIn.batch(
@@ -56,13 +56,13 @@ private func play(_ name: InjectedErrors.Name, value: String? = nil, on provider
     }
 }
 
-@Test func `injected errors of a batch disturb its answers`() async throws {
+@Test func `injected batch errors change its responses`() async throws {
     let signIn = SignIn(try await provider())
     let token = try await signIn.tokens().accessToken
     let requests = [item("1", "/me"), item("2", "/users/nobody"), item("3", "/users?$top=1")]
     func ids(_ response: HTTPResponse) -> [String] { answers(response).compactMap { $0["id"]?.string } }
     play(.directoryBatchOrder, on: signIn.provider)
-    // A fault of batches waits for one.
+    // An injected batch error does not affect other requests.
     #expect(try await signIn.get("/v1.0/me", token: token).status == 200)
     #expect(ids(try await signIn.batch(requests, token: token)) == ["3", "2", "1"])
     play(.directoryBatchMissing, on: signIn.provider)
@@ -74,7 +74,7 @@ private func play(_ name: InjectedErrors.Name, value: String? = nil, on provider
     #expect(statuses(try await signIn.batch(requests, token: token)) == [200, 404, 200])
 }
 
-@Test func `a quota is counted in resource units and told in the fields`() async throws {
+@Test func `the quota counts resource units and is reported in header fields`() async throws {
     let clock = HandClock()
     let signIn = SignIn(
         try await provider {
@@ -115,7 +115,7 @@ private func play(_ name: InjectedErrors.Name, value: String? = nil, on provider
         (.directoryEmptyResponse, nil, 502, nil), (.directory504, nil, 504, "UnknownError"),
         (.directoryOddError, nil, 400, ""), (.directoryThrottled, "4", 429, "TooManyRequests"),
     ] as [(InjectedErrors.Name, String?, Int, String?)])
-func `each error of the service can be played`(name: InjectedErrors.Name, value: String?, status: Int, code: String?)
+func `each Graph error can be injected`(name: InjectedErrors.Name, value: String?, status: Int, code: String?)
     async throws
 {
     let signIn = SignIn(try await provider())
@@ -137,7 +137,7 @@ func `each error of the service can be played`(name: InjectedErrors.Name, value:
     arguments: [
         (nil, "2"), ("2.5", "2.5"), ("none", nil), ("30,120", "30,120"), ("date", "Fri, 15 Jan 2027 08:00:02 GMT"),
     ] as [(String?, String?)])
-func `Retry-After is what the injected error says`(value: String?, expected: String?) async throws {
+func `Retry-After is the value of the injected error`(value: String?, expected: String?) async throws {
     let clock = HandClock()
     let signIn = SignIn(try await provider { $0.now = { clock.now() } })
     let token = try await signIn.tokens().accessToken
@@ -147,7 +147,7 @@ func `Retry-After is what the injected error says`(value: String?, expected: Str
     }
 }
 
-@Test func `a claims challenge carries its claims`() async throws {
+@Test func `a claims challenge contains its claims`() async throws {
     let signIn = SignIn(try await provider())
     let token = try await signIn.tokens().accessToken
     play(.directoryClaims, value: "{\"access_token\":{}}", on: signIn.provider)
@@ -158,7 +158,7 @@ func `Retry-After is what the injected error says`(value: String?, expected: Str
     #expect(challenge.contains("claims=\"\(Data("{\"access_token\":{}}".utf8).base64EncodedString())\""))
 }
 
-@Test func `injected errors of page and delta tokens wait for one`() async throws {
+@Test func `injected page and delta token errors affect only such requests`() async throws {
     let signIn = SignIn(try await provider(), scope: "openid User.Read.All")
     let token = try await signIn.tokens().accessToken
     let base = signIn.provider.issuer.absoluteString
@@ -183,7 +183,7 @@ func `Retry-After is what the injected error says`(value: String?, expected: Str
     #expect(refused.fields["Location"] == base + "/v1.0/users/delta?$deltatoken=")
 }
 
-@Test func `page tokens and delta tokens expire when told`() async throws {
+@Test func `page and delta tokens expire on request`() async throws {
     let signIn = SignIn(try await provider(), scope: "openid User.Read.All")
     let (provider, token) = (signIn.provider, try await signIn.tokens().accessToken)
     let base = provider.issuer.absoluteString
@@ -204,7 +204,7 @@ func `Retry-After is what the injected error says`(value: String?, expected: Str
     #expect(try await signIn.get(deltaPath, token: token).status == 410)
 }
 
-@Test func `the directory can be changed, and users come back`() async throws {
+@Test func `the API adds, changes, deletes and restores users`() async throws {
     let signIn = SignIn(try await provider(), scope: "openid User.ReadWrite.All")
     let (provider, token) = (signIn.provider, try await signIn.tokens().accessToken)
     let new = StoredUser(
@@ -233,7 +233,7 @@ func `Retry-After is what the injected error says`(value: String?, expected: Str
     #expect(!provider.deleteUser("nobody") && !provider.updateUser("nobody") { _ in })
 }
 
-@Test func `requests are counted by kind and told as they come`() async throws {
+@Test func `the provider counts requests by route and reports each one`() async throws {
     let told = Mutex<[LoggedRequest]>([])
     let signIn = SignIn(try await provider { $0.onRequest = { request in told.withLock { $0.append(request) } } })
     let token = try await signIn.tokens().accessToken
@@ -254,7 +254,7 @@ func `Retry-After is what the injected error says`(value: String?, expected: Str
     #expect(told.withLock { $0 } == provider.log())
 }
 
-@Test func `an application of its own reads the directory but is nobody`() async throws {
+@Test func `client credentials can read the directory but have no /me`() async throws {
     let signIn = SignIn(try await provider())
     let answer = try await signIn.post(
         "/token",
@@ -267,7 +267,7 @@ func `Retry-After is what the injected error says`(value: String?, expected: Str
     #expect(try await signIn.get("/v1.0/me", token: answer.accessToken).status == 400)
 }
 
-@Test func `injected errors with values are read from text`() throws {
+@Test func `InjectedErrors parses values and counts`() throws {
     var injectedErrors = InjectedErrors()
     for (text, name, value, count) in [
         ("directory-429=2.5:3", InjectedErrors.Name.directory429, "2.5", 3),
@@ -285,7 +285,7 @@ func `Retry-After is what the injected error says`(value: String?, expected: Str
     }
 }
 
-@Test func `forged page tokens end in a page or an error`() throws {
+@Test func `forged page tokens return a page or an error`() throws {
     let bench = GraphBench(users: 300)
     for path in ["/users?$top=5", "/users?$top=5&$orderby=displayName", "/me/directReports?$top=5"] {
         let request = GraphRequest(
