@@ -1,6 +1,6 @@
 @testable import CommandLineKit
 
-/// A console whose two streams can be read.
+/// A console whose output and error output tests can read.
 @MainActor struct CapturedConsole {
     let output = CapturedOutput()
     let errorOutput = CapturedOutput()

@@ -9,7 +9,7 @@ import Testing
         .unavailable, "cannot search", reason: "the provider is busy\nhint: \u{1B}[31m", hint: "try again in 30 s",
         code: "tooManyRequests", requestID: "a-b\u{202E}")
 
-    @Test func `an error is one line each for what, hint, code and request`() {
+    @Test func `an error has one line each for the message, hint, code and request ID`() {
         let captured = CapturedConsole()
         captured.console.report(error)
         #expect(
@@ -21,11 +21,11 @@ import Testing
 
                 """#)
         #expect(captured.output.bytes.isEmpty)
-        captured.console.report(CommandError(.notFound, "nobody found"))
-        #expect(captured.errorOutput.text.hasSuffix("\nlodge: nobody found\n"))
+        captured.console.report(CommandError(.notFound, "no results"))
+        #expect(captured.errorOutput.text.hasSuffix("\nlodge: no results\n"))
     }
 
-    @Test func `an error is an object with JSON output`() throws {
+    @Test func `with JSON output an error is an object`() throws {
         var options = ConsoleOptions()
         options.reportsJSON = true
         options.verbosity = .quiet
@@ -43,13 +43,13 @@ import Testing
         #expect(CommandError(.failed, "x").json == ["error": ["status": 1, "message": "x"]])
     }
 
-    @Test func `a usage error ends with 2`() {
+    @Test func `a usage error exits with 2`() {
         let error = CommandError(UsageError(message: "unknown option --x", reason: nil, hint: "lodge help search"))
         #expect(error.status == .usage)
         #expect(error.lines(program: "lodge") == ["lodge: unknown option --x", "hint: lodge help search"])
     }
 
-    @Test func `statuses have the numbers that scripts rely on`() {
+    @Test func `exit statuses have their documented numbers`() {
         #expect(ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 126, 127, 130])
     }
 
@@ -65,7 +65,7 @@ import Testing
             (["CLICOLOR_FORCE": "1", "NO_COLOR": "1"], true, false, false),
             (["CLICOLOR_FORCE": "1"], true, true, false), (["TERM": "xterm", "CLICOLOR": "0"], true, false, false),
         ] as [([String: String], Bool, Bool, Bool)])
-    func `colour is decided by refusal, then force, then the terminal`(
+    func `--no-color precedes NO_COLOR, CLICOLOR_FORCE and the terminal`(
         environment: [String: String], isTerminal: Bool, isRefused: Bool, expected: Bool
     ) {
         var options = ConsoleOptions()
@@ -78,7 +78,7 @@ import Testing
     @Test(arguments: [
         (ConsoleOptions.Verbosity.quiet, ""), (.normal, "a\n"), (.verbose, "a\nb\n"), (.debug, "a\nb\nc\\n\n"),
     ])
-    func `sentences follow how much is to be said`(verbosity: ConsoleOptions.Verbosity, said: String) {
+    func `the verbosity selects the messages`(verbosity: ConsoleOptions.Verbosity, said: String) {
         var options = ConsoleOptions()
         options.verbosity = verbosity
         let captured = CapturedConsole(options)
@@ -89,7 +89,7 @@ import Testing
         #expect(captured.output.bytes.isEmpty)
     }
 
-    @Test func `options of the command line reach the console`() throws {
+    @Test func `command-line options configure the console`() throws {
         let options = ConsoleOptions(try parsed("me --quiet --no-color --no-input -o json"))
         #expect(options.verbosity == .quiet)
         #expect(options.disablesColor && options.disablesInput && options.reportsJSON)
@@ -97,7 +97,7 @@ import Testing
         #expect(ConsoleOptions(try parsed("me")) == ConsoleOptions())
     }
 
-    @Test func `a question needs a terminal`() {
+    @Test func `a prompt requires a terminal`() {
         #expect(CapturedConsole(terminal: true).console.canPrompt)
         #expect(!CapturedConsole(terminal: false).console.canPrompt)
         var options = ConsoleOptions()
@@ -105,7 +105,7 @@ import Testing
         #expect(!CapturedConsole(terminal: true, options).console.canPrompt)
     }
 
-    @Test func `the answer is gathered, and stands before what is said after it`() throws {
+    @Test func `buffered output precedes later messages`() throws {
         let captured = CapturedConsole()
         try captured.console.writeLine("one")
         #expect(captured.output.bytes.isEmpty)
@@ -115,7 +115,7 @@ import Testing
         #expect(captured.output.bytes.count == 100_004)
     }
 
-    @Test func `a reader that went away stops the writing, quietly`() throws {
+    @Test func `a closed output ends the writing without an error`() throws {
         let captured = CapturedConsole()
         captured.output.failure = .closed
         try captured.console.writeLine("one")
@@ -131,7 +131,7 @@ import Testing
                 == true)
     }
 
-    @Test func `a broken pipe and a full disk are told apart`() throws {
+    @Test func `a broken pipe and a full disk are different errors`() throws {
         signal(SIGPIPE, SIG_IGN)
         let pipe = Pipe()
         try DescriptorOutput(pipe.fileHandleForWriting.fileDescriptor).write(Array("abc".utf8))
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `a non-blocking pipe is waited for`() async throws {
+    @Test func `writing waits for a non-blocking pipe`() async throws {
         let pipe = Pipe()
         let descriptor = pipe.fileHandleForWriting.fileDescriptor
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
@@ -161,7 +161,7 @@ import Testing
         try pipe.fileHandleForWriting.close()
     }
 
-    @Test func `the width of the terminal may be set`() {
+    @Test func `COLUMNS sets the width of the terminal`() {
         #expect(TerminalState.current(environment: ["COLUMNS": "132"]).columns == 132)
         for wrong in ["0", "-1", "x", "99999999999999999999"] {
             #expect(TerminalState.current(environment: ["COLUMNS": wrong]).columns > 0)

@@ -26,7 +26,7 @@ import Testing
         return captured.output.text
     }
 
-    @Test func `values that would part a line stand in quotes`() throws {
+    @Test func `CSV and TSV quote or escape separators and line ends`() throws {
         #expect(
             try written(.csv, [["x,y", "say \"hi\""], ["two\nlines", "ü"]])
                 == "a,\"b,c\"\r\n\"x,y\",\"say \"\"hi\"\"\"\r\n\"two\nlines\",ü\r\n")
@@ -45,18 +45,18 @@ import Testing
         ("+1 425 555 0100 ext. 7", "+1 425 555 0100 ext. 7"), ("+1|cmd", "'+1|cmd"), ("a=b", "a=b"),
         ("R&D - x", "R&D - x"),
     ])
-    func `formulas get an apostrophe except in raw CSV, and phone numbers get none`(text: String, cell: String) throws {
+    func `CSV guards formulas with an apostrophe, except raw CSV and phone numbers`(text: String, cell: String) throws {
         #expect(try written(.csv, [[text, "b"]]) == "a,\"b,c\"\r\n\(cell),b\r\n")
         let raw = cell.replacing("'", with: "")
         #expect(try written(.csv, [[text, "b"]], isRaw: true) == "a,\"b,c\"\r\n\(raw),b\r\n")
     }
 
-    @Test(arguments: [true, false]) func `TSV adds no apostrophe and escapes once`(isTerminal: Bool) throws {
+    @Test(arguments: [true, false]) func `TSV adds no apostrophe and escapes values once`(isTerminal: Bool) throws {
         let written = try written(.tsv, [["=1+1", "x\ty"]], terminal: isTerminal)
         #expect(written == "a\tb,c\n=1+1\tx\\ty\n")
     }
 
-    @Test func `what a terminal shows cannot steer it`() throws {
+    @Test func `formats escape control characters on a terminal`() throws {
         let evil = "\u{1B}]0;x\u{7}\u{202E}"
         for format in [OutputFormat.csv, .tsv, .vCard, .jsonLines] {
             let text = try written(format, [[evil, evil]], terminal: true)

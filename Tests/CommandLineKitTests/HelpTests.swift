@@ -9,7 +9,7 @@ import Testing
         help.text(topic).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
 
-    @Test func `help begins with the purpose, then usage and example, then what can be given`() {
+    @Test func `help shows the purpose, usage, examples, arguments and options in this order`() {
         #expect(
             help.text(.command(["sign-in"])) == """
                 Sign in to an account and keep it.
@@ -51,7 +51,7 @@ import Testing
                 """)
     }
 
-    @Test func `help of the program lists its commands by group, and explains its examples`() {
+    @Test func `the help of the program groups its commands and explains its examples`() {
         var sign = CommandSpec("sign-in", aliases: ["login"], "Sign in.")
         sign.group = "Sign in"
         var search = CommandSpec("search", "Search for users.")
@@ -88,7 +88,7 @@ import Testing
                 """)
     }
 
-    @Test func `every help fits 80 columns and all but the largest fit a screen`() {
+    @Test func `every help page fits 80 columns, and all except the largest fit a screen`() {
         var topics: [HelpTopic] = [.page("options"), .command([])]
         func collect(_ command: CommandSpec, _ path: [String]) {
             for next in command.subcommands {
@@ -111,7 +111,7 @@ import Testing
         #expect(help.text(.page("bogus")).isEmpty)
     }
 
-    @Test func `long texts are broken between words`() {
+    @Test func `long texts wrap between words`() {
         let narrow = HelpText(syntax: sample, width: 40)
         let lines = narrow.text(.command(["search"])).split(separator: "\n").map(String.init)
         #expect(lines.contains("Several conditions must all hold; with"))
@@ -119,5 +119,5 @@ import Testing
         #expect(lines.contains("                     mail,manager.displayName"))
     }
 
-    @Test func `a command that is not there has no help`() { #expect(help.text(.command(["bogus"])).isEmpty) }
+    @Test func `an unknown command has no help`() { #expect(help.text(.command(["bogus"])).isEmpty) }
 }

@@ -57,12 +57,12 @@ import Testing
         ("'\u{301}'", "'", "''", "''\u{301}''"), ("aaa", "aa", "b", "ba"), ("", "a", "b", ""), ("ab", "", "c", "ab"),
         ("abc", "abc", "", ""), ("e\u{301}", "e", "x", "x\u{301}"), ("token\u{301}", "token", "***", "***\u{301}"),
     ])
-    func `bytes are replaced wherever they are`(text: String, part: String, with: String, expected: String) {
+    func `replacingBytes replaces every occurrence`(text: String, part: String, with: String, expected: String) {
         #expect(Array(text.replacingBytes(part, with: with).utf8) == Array(expected.utf8))
     }
 
     @Test(arguments: ["é", "a", "\u{1F600}", "中"], [0, 1, 2, 3])
-    func `a line without an end is shown in pieces of whole characters`(character: String, shift: Int) throws {
+    func `a line without an end is split into pieces of whole characters`(character: String, shift: Int) throws {
         let text =
             String(repeating: "x", count: shift) + String(repeating: character, count: 200_000 / character.utf8.count)
         var lines = TerminalText.Lines()

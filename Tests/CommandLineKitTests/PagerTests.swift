@@ -4,12 +4,12 @@ import Testing
 @testable import CommandLineKit
 
 @MainActor @Suite struct PagerTests {
-    /// A pager that keeps what it is given.
+    /// A pager that records its input.
     private final class Reader: Pager.Process {
         var text = ""
         var ended = 0
         var status: Int32? = 0
-        /// How many bytes it takes before it goes away.
+        /// The number of bytes that it accepts before it closes.
         var appetite = Int.max
 
         func write(_ bytes: [UInt8]) throws(OutputError) {
@@ -25,7 +25,7 @@ import Testing
 
     private let reader = Reader()
 
-    /// A console on a terminal of ten lines with a pager in its environment.
+    /// Creates a console on a terminal of ten lines with a pager in its environment.
     private func terminal(
         _ environment: [String: String] = ["PAGER": "less"], isTerminal: Bool = true,
         _ options: ConsoleOptions = .init()
@@ -50,7 +50,7 @@ import Testing
         var json: JSONValue { .array(cells.map { .string($0) }) }
     }
 
-    @Test func `a table longer than the screen goes to the pager, whole`() throws {
+    @Test func `a table longer than the screen goes to the pager completely`() throws {
         let captured = terminal()
         try table(captured, rows: 30)
         #expect(captured.output.bytes.isEmpty)
@@ -59,13 +59,13 @@ import Testing
         #expect(captured.errorOutput.text == "after\n")
     }
 
-    @Test func `a table that fits is written as it is`() throws {
+    @Test func `a table that fits the screen is written directly`() throws {
         let captured = terminal()
         try table(captured, rows: 8)
         #expect(reader.text.isEmpty && reader.ended == 0)
         #expect(captured.output.text.split(separator: "\n").count == 9)
         try table(captured, rows: 9)
-        #expect(reader.text.split(separator: "\n").count == 10, "with the prompt of the shell it has eleven lines")
+        #expect(reader.text.split(separator: "\n").count == 10, "with the shell prompt, the table has eleven lines")
     }
 
     @Test(
@@ -73,18 +73,18 @@ import Testing
             ([:], ConsoleOptions()), (["PAGER": ""], ConsoleOptions()), (["PAGER": "cat"], ConsoleOptions()),
             (["PAGER": "less", "LODGE_PAGER": ""], ConsoleOptions()),
         ] as [([String: String], ConsoleOptions)])
-    func `without a pager there is none`(environment: [String: String], options: ConsoleOptions) throws {
+    func `an empty PAGER or cat disables the pager`(environment: [String: String], options: ConsoleOptions) throws {
         let captured = terminal(environment, options)
         try table(captured, rows: 30)
         #expect(reader.text.isEmpty && captured.output.text.split(separator: "\n").count == 31)
     }
 
-    @Test func `LODGE_PAGER beats PAGER`() {
+    @Test func `LODGE_PAGER precedes PAGER`() {
         #expect(terminal(["PAGER": "less", "LODGE_PAGER": "most"]).console.pagerCommand == "most")
         #expect(terminal(["PAGER": "less"]).console.pagerCommand == "less")
     }
 
-    @Test func `a pipe, no input, --no-pager, --debug and other formats have no pager`() throws {
+    @Test func `a pipe, --no-input, --no-pager, --debug and other formats disable the pager`() throws {
         #expect(terminal(isTerminal: false).console.pagerCommand == nil)
         for words in ["me --no-input", "me --no-pager", "me --debug"] {
             #expect(terminal(ConsoleOptions(try parsed(words))).console.pagerCommand == nil, "\(words)")
@@ -102,7 +102,7 @@ import Testing
         terminal(environment, isTerminal: true, options)
     }
 
-    @Test func `one thing longer than the screen is paged too, long lines counted as they are drawn`() throws {
+    @Test func `a long record is paged too, and wrapped lines count by their drawn height`() throws {
         struct Long: OutputRecord {
             var json: JSONValue { .null }
             var detail: Detail {
@@ -116,7 +116,7 @@ import Testing
         #expect(reader.text.contains("xxx") && reader.ended == 1 && captured.output.bytes.isEmpty)
     }
 
-    @Test func `what is said meanwhile goes to the pager, so that nothing is drawn over it`() throws {
+    @Test func `messages during paging go to the pager`() throws {
         let captured = terminal()
         let writer = OutputFormat.table.list([TableColumn("N")], captured.console)
         for row in 0..<20 { try writer.write(Row(cells: ["row \(row)"])) }
@@ -128,7 +128,7 @@ import Testing
         #expect(reader.text.hasSuffix("row 19\none is missing\n"))
     }
 
-    @Test func `a pager that is left early ends the writing quietly`() throws {
+    @Test func `a pager that exits early ends the output without an error`() throws {
         reader.appetite = 100
         let captured = terminal()
         #expect(throws: OutputError.closed) { try table(captured, rows: 5000) }
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: [126, 127] as [Int32], [0, 100])
-    func `a pager that is not there is passed over`(status: Int32, appetite: Int) throws {
+    func `if the pager cannot start, the table is written directly`(status: Int32, appetite: Int) throws {
         (reader.status, reader.appetite) = (status, appetite)
         let captured = terminal()
         try table(captured, rows: 30)
@@ -150,7 +150,7 @@ import Testing
         #expect(refused.output.text.split(separator: "\n").count == 31)
     }
 
-    @Test func `a real program reads it all, and its status is known`() throws {
+    @Test func `a pager process reads all input and returns its exit status`() throws {
         let ended = try #require(PagerProcess("test \"$LESS\" = FRX && exec cat >/dev/null", environment: [:]))
         try ended.write([UInt8](repeating: 0x61, count: 200_000))
         #expect(ended.finish() == 0 && ended.finish() == 0)

@@ -9,7 +9,7 @@ import Testing
         "-o json search ada", "--output json search ada", "search -ojson ada", "search --output json -- ada",
         "--output=json search -- ada",
     ])
-    func `an option stands anywhere and is written in four ways`(line: String) throws {
+    func `an option can be anywhere and has four spellings`(line: String) throws {
         let invocation = try parsed(line)
         #expect(invocation.action == .run)
         #expect(invocation.path == ["search"])
@@ -25,7 +25,7 @@ import Testing
         ("-f accounts rename a b", "accounts rename"), ("logout", "sign-out"), ("config path", "config path"),
         ("--account list accounts list", "accounts list"),
     ])
-    func `a command is found by name or alias wherever it stands`(line: String, path: String) throws {
+    func `a command is found by name or alias at any position`(line: String, path: String) throws {
         #expect(try parsed(line).path.joined(separator: " ") == path)
     }
 
@@ -38,7 +38,7 @@ import Testing
         #expect(try parsed("search -").arguments("TEXT") == ["-"])
     }
 
-    @Test func `values keep what is in them`() throws {
+    @Test func `values are passed unchanged`() throws {
         #expect(try parsed("search --filter=a=b").string("filter") == "a=b")
         #expect(try parsed("search --filter=-x").string("filter") == "-x")
         #expect(try parsed("search --search=").string("search")?.isEmpty == true)
@@ -47,14 +47,14 @@ import Testing
         #expect(spaced.arguments("TEXT") == [""])
     }
 
-    @Test func `short flags are joined and the last may have a value`() throws {
+    @Test func `short flags can be combined, and the last may have a value`() throws {
         let invocation = try parsed("sign-in -dsopenid -s email -dojson")
         #expect(invocation.flag("device"))
         #expect(invocation.strings("scope") == ["openid", "email"])
         #expect(invocation.string("output") == "json")
     }
 
-    @Test func `typed values come out typed`() throws {
+    @Test func `typed options return typed values`() throws {
         let invocation = try parsed("search --limit 50 --timeout 2.5")
         #expect(invocation.integer("limit") == 50)
         #expect(invocation.duration("timeout") == .milliseconds(2500))
@@ -135,7 +135,7 @@ import Testing
                 "lodge help search"
             ),
             ("search --surname=", #"--surname cannot be """#, "the value is empty", "lodge help search"),
-            ("show", "USER is missing", "id, UPN or mail of the person", "lodge help show"),
+            ("show", "USER is missing", "id, UPN or mail of the user", "lodge help show"),
             ("exec", "CMD is missing", "command to run", "lodge help exec"),
             ("me too", #"unexpected argument "too""#, "me takes none", "lodge help me"),
             (
@@ -166,7 +166,7 @@ import Testing
             ),
             ("search --version", "unknown option --version", nil, "lodge help search"),
         ] as [(String, String, String?, String)])
-    func `a mistake is named with what was meant and what to type`(
+    func `a usage error names the mistake, a suggestion and the help command`(
         line: String, message: String, reason: String?, hint: String
     ) throws {
         let error = try #require(usageError(line))
@@ -179,20 +179,20 @@ import Testing
     @Test(arguments: [
         "0", "1000000000", "x", "5x", "+5", "0x10", "５", "-5", "99999999999999999999999", "1e3", " 5", "-",
     ])
-    func `a number out of range or not a number is refused`(text: String) {
+    func `an integer option rejects invalid and out-of-range numbers`(text: String) {
         #expect(throws: UsageError.self) {
             try sample.parse(arguments: ["search", "--limit", text], environment: [:])
         }
     }
 
     @Test(arguments: ["0", "-1", "nan", "inf", "0x1p3", "1e3", "30s", ".", "1.2.3", "86401"])
-    func `seconds out of range or not a number are refused`(text: String) {
+    func `a duration option rejects invalid and out-of-range numbers`(text: String) {
         #expect(throws: UsageError.self) {
             try sample.parse(arguments: ["me", "--timeout=" + text], environment: [:])
         }
     }
 
-    @Test func `hostile words are shown harmlessly and short`() throws {
+    @Test func `errors shorten words and escape control characters`() throws {
         let word = "\u{1B}[2J" + String(repeating: "x", count: 100_000)
         let command = #expect(throws: UsageError.self) { try sample.parse(arguments: [word], environment: [:]) }
         let option = #expect(throws: UsageError.self) {
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func `a variable stands in for an option and the option wins`() throws {
+    @Test func `a variable sets a global option, and the option takes precedence`() throws {
         let environment = [
             "LODGE_OUTPUT": "json", "LODGE_TIMEOUT": "7", "LODGE_QUIET": "1", "LODGE_DEBUG": "no", "LODGE_ACCOUNT": "",
         ]
@@ -232,7 +232,7 @@ import Testing
                 && !sample.variables.map(\.name).contains("LODGE_HELP"))
     }
 
-    @Test func `a wrong variable is named`() {
+    @Test func `an error in a variable names the variable`() {
         #expect(usageError("me", ["LODGE_OUTPUT": "xml"])?.message == #"LODGE_OUTPUT cannot be "xml""#)
         #expect(usageError("me", ["LODGE_QUIET": "maybe"])?.reason == "expected 1 or 0, true or false")
         #expect(usageError("me --output table", ["LODGE_OUTPUT": "xml"]) == nil)
@@ -248,22 +248,22 @@ import Testing
         ("-o json help search", ["search"]), ("help search --limit 5", ["search"]),
         ("show --help", ["show"]), ("sign-in -dh", ["sign-in"]), ("config -h", ["config"]),
     ])
-    func `help is found anywhere`(line: String, path: [String]) throws {
+    func `--help is recognized at any position`(line: String, path: [String]) throws {
         #expect(try parsed(line).action == .help(.command(path)))
     }
 
-    @Test func `help after two dashes is a word, and there is help on the global options`() throws {
+    @Test func `--help after -- is an argument, and help has a page on the global options`() throws {
         #expect(try parsed("exec -- ls --help").action == .run)
         #expect(try parsed("help options").action == .help(.page("options")))
         #expect(throws: UsageError.self) { try parsed("bogus --help") }
     }
 
-    @Test func `the version is asked for without a command`() throws {
+    @Test func `--version works without a command`() throws {
         #expect(try parsed("--version").action == .version)
         #expect(try parsed("--version --no-color").action == .version)
     }
 
-    @Test func `an error is wanted as JSON also when the line is not understood`() {
+    @Test func `JSON errors are detected even if the command line is invalid`() {
         func wants(_ line: String, _ environment: [String: String] = [:]) -> Bool {
             sample.prefersJSON(arguments: line.split(separator: " ").map(String.init), environment: environment)
         }
@@ -280,11 +280,11 @@ import Testing
         ("search", "serach", 1), ("search", "search", 0), ("ca", "abc", 3), ("", "abc", 3), ("abc", "", 3),
         ("ab", "ba", 1), ("kitten", "sitting", 3), ("output", "ouptut", 1), ("a", "b", 1),
     ])
-    func `slips are counted, a swap of neighbours as one`(left: String, right: String, distance: Int) {
+    func `a transposition counts as one edit`(left: String, right: String, distance: Int) {
         #expect(SpellingSuggestion.distance(Array(left.unicodeScalars), Array(right.unicodeScalars)) == distance)
     }
 
-    @Test func `any words are either understood or explained`() {
+    @Test func `any words are parsed or produce an error with a hint`() {
         let words = [
             "search", "accounts", "list", "help", "--", "-", "", "-o", "-ojson", "--output", "=", "--=", "--output=",
             "-=",
@@ -305,7 +305,7 @@ import Testing
         }
     }
 
-    @Test func `values do not print`() throws {
+    @Test func `descriptions contain no values`() throws {
         let invocation = try parsed("request POST https://x --data secret")
         var dumped = ""
         dump(invocation, to: &dumped)
@@ -317,7 +317,7 @@ import Testing
         #expect(message == #"unexpected argument "ghp_0123456789abcdefghi…""#)
     }
 
-    @Test func `the declarations are sound, and unsound ones are found`() {
+    @Test func `problems() finds invalid declarations`() {
         #expect(sample.problems().isEmpty)
         let unsound = CommandSyntax(
             root: CommandSpec(

@@ -3,7 +3,7 @@ import Testing
 @testable import CommandLineKit
 
 @MainActor @Suite struct ProgressTests {
-    /// A clock that is moved by hand.
+    /// A manual clock.
     private final class Clock {
         var now = ContinuousClock.now
     }
@@ -15,7 +15,7 @@ import Testing
         return ProgressLine(captured.console) { clock.now }
     }
 
-    @Test func `it comes after 200 ms, at most ten times a second, with a rate and a total`() {
+    @Test func `progress appears after 200 ms, ten times per second at most, with a rate and a total`() {
         let captured = CapturedConsole(terminal: true)
         let line = line(captured)
         line.show(5, of: 100, "people")
@@ -36,7 +36,7 @@ import Testing
         #expect(captured.output.bytes.isEmpty)
     }
 
-    @Test func `what is said takes its place, and it is never wider than the terminal`() throws {
+    @Test func `messages replace the progress line, which never exceeds the terminal width`() throws {
         let captured = CapturedConsole(terminal: true, columns: 20)
         let line = line(captured)
         clock.now += .seconds(1)
@@ -55,7 +55,7 @@ import Testing
         #expect(captured.errorOutput.text.hasSuffix("\r\u{1B}[Klodge: no\n"))
     }
 
-    @Test func `a pipe, --quiet and --verbose have none`() throws {
+    @Test func `a pipe, --quiet and --verbose show no progress`() throws {
         for (isTerminal, words) in [
             (false, "me"), (true, "me --quiet"), (true, "me --verbose"), (true, "me --debug"),
         ] {

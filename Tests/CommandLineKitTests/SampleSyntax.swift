@@ -1,7 +1,7 @@
 @testable import CommandLineKit
 
-/// A program with the shapes that the real one has: aliases, subcommands with a default, a command that replaces a global
-/// option, repeated options, all kinds of values.
+/// A program with the structure of the real one: aliases, subcommands with a default, a command that replaces a global
+/// option, repeated options, and all types of values.
 let sample = CommandSyntax(
     root: CommandSpec(
         "lodge", "Keep accounts and look people up.", examples: ["lodge search ada"],
@@ -34,10 +34,10 @@ let sample = CommandSyntax(
                     .value("job-title", "TEXT", "job title begins with"),
                     .value("office", "TEXT", "office is"),
                     .flag("any", "one condition is enough"),
-                    .value("filter", "FILTER", "an OData filter, as it is"),
-                    .value("search", "TEXT", "a Graph search, as it is", allowsEmpty: true),
+                    .value("filter", "FILTER", "an unchanged OData filter"),
+                    .value("search", "TEXT", "an unchanged Graph search", allowsEmpty: true),
                     .value("limit", "N", "stop after this many people", is: .integer(1...1_000_000)),
-                    .value("page-size", "N", "people a request", is: .integer(1...999)),
+                    .value("page-size", "N", "users per page", is: .integer(1...999)),
                     .flag("all", "every page"),
                     .value(
                         "fields", "LIST", "properties to show: mail,manager.displayName", completion: .list("field")),
@@ -45,7 +45,7 @@ let sample = CommandSyntax(
                 ]),
             CommandSpec(
                 "show", "Show one user.", examples: ["lodge show ada@contoso.com"],
-                arguments: [ArgumentSpec("USER", "id, UPN or mail of the person")]),
+                arguments: [ArgumentSpec("USER", "id, UPN or mail of the user")]),
             CommandSpec("me", "Show the signed-in user.", examples: ["lodge me"]),
             CommandSpec(
                 "sign-out", aliases: ["logout"], "Revoke and remove an account.",
@@ -76,7 +76,7 @@ let sample = CommandSyntax(
                 arguments: [ArgumentSpec("METHOD", "method"), ArgumentSpec("URL", "address")],
                 options: [
                     .value(
-                        "output", "FILE", "where the answer goes", completion: .file),
+                        "output", "FILE", "file for the response", completion: .file),
                     .value("data", "TEXT", "body to send", allowsEmpty: true),
                 ]),
         ]), globalOptions: sampleOptions,
@@ -98,7 +98,7 @@ let sampleOptions: [OptionSpec] = [
     .flag("quiet", "print only results and errors"),
     .flag("verbose", "print accounts, requests, waits and refreshes"),
     .flag("debug", "say how it is done"),
-    .flag("no-color", "no colour, no bold"),
+    .flag("no-color", "no color, no bold"),
     .flag("no-input", "never ask"),
     .flag("csv-raw", "write CSV cells unchanged"),
     .flag("no-pager", "show long tables without a pager"),
@@ -107,12 +107,12 @@ let sampleOptions: [OptionSpec] = [
     .flag("help", short: "h", "show help and stop", environment: .none),
 ]
 
-/// Reads a line of words separated by spaces.
+/// Parses a command line whose words are separated by spaces.
 func parsed(_ line: String, _ environment: [String: String] = [:]) throws -> Invocation {
     try sample.parse(arguments: line.split(separator: " ").map(String.init), environment: environment)
 }
 
-/// The error that reading a line ends with; nil when it is understood.
+/// Returns the error of a command line, or `nil` if it is valid.
 func usageError(_ line: String, _ environment: [String: String] = [:]) -> UsageError? {
     do throws(UsageError) {
         _ = try sample.parse(arguments: line.split(separator: " ").map(String.init), environment: environment)
@@ -122,7 +122,7 @@ func usageError(_ line: String, _ environment: [String: String] = [:]) -> UsageE
     }
 }
 
-/// Reads values by name, each with an option or argument of its type.
+/// Returns values by name, with an option or argument of the matching type.
 extension Invocation {
     func flag(_ name: String) -> Bool { self[.flag(name, "")] }
     func string(_ name: String) -> String? { self[.text(name, "", "")] }

@@ -32,7 +32,7 @@ import Testing
                 ])
     }
 
-    @Test func `a pipe gets tabs, headings and nothing cut`() throws {
+    @Test func `a pipe gets tabs, headings and complete values`() throws {
         #expect(
             try table(CapturedConsole(columns: 20)) == [
                 "NAME\tMAIL\tTITLE\tPHONE", "Ada Lovelace\tada@contoso.com\tEngineer\t+1 425 555 0100",
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `addresses and phone numbers are complete at any width, names become narrower first`() throws {
+    @Test func `mail addresses and phone numbers are complete at any width, and names shrink first`() throws {
         let lines = try table(CapturedConsole(terminal: true, columns: 50))
         #expect(lines[1] == "Ada Lo…  ada@contoso.com  Engine…  +1 425 555 0100", "\(lines)")
         // Then the row continues on the next line.
@@ -56,7 +56,7 @@ import Testing
             "\(narrow)")
     }
 
-    @Test func `a sentence wraps at its spaces before other columns become narrower`() throws {
+    @Test func `a sentence wraps at its spaces before other columns shrink`() throws {
         let captured = CapturedConsole(terminal: true, columns: 40)
         let writer = TableWriter([TableColumn("CHECK"), TableColumn("REMEDY", .wrap)], on: captured.console)
         try writer.write(["the clock", "set the clock of this machine with timedatectl"])
@@ -76,13 +76,13 @@ import Testing
             ([20, 30], [.cut, .keep], 30, [4, 24]), ([20, 20, 20], [.cut, .cut, .cut], 11, [5, 4]),
             ([20], [.cut], 3, [3]), ([20], [.keep], 3, [3]), ([], [], 80, []), ([0, 0], [.cut, .cut], 0, [0]),
         ] as [([Int], [TableColumn.Overflow], Int, [Int])])
-    func `the widest columns are cut to one width`(
+    func `the widest columns shrink to the same width`(
         natural: [Int], overflows: [TableColumn.Overflow], available: Int, widths: [Int]
     ) {
         #expect(TableLayout(natural: natural, overflows, available: available).widths == widths)
     }
 
-    @Test func `rows in a pipe are not gathered, and the width is decided by the first part`() throws {
+    @Test func `a pipe gets rows immediately, and on a terminal the first rows decide the widths`() throws {
         let pipe = CapturedConsole()
         let piped = TableWriter([TableColumn("A"), TableColumn("B")], on: pipe.console)
         try piped.write(["1", "2"])
@@ -99,7 +99,7 @@ import Testing
         #expect(terminal.output.text == "A    B\n123  x\n12…  y\n")
     }
 
-    @Test func `a table without rows has headings only in a pipe`() throws {
+    @Test func `an empty table prints its headings only in a pipe`() throws {
         let (pipe, terminal) = (CapturedConsole(), CapturedConsole(terminal: true))
         try TableWriter(columns, on: pipe.console).finish()
         try TableWriter(columns, on: terminal.console).finish()
@@ -107,7 +107,7 @@ import Testing
         #expect(terminal.output.text.isEmpty)
     }
 
-    @Test func `headings are bold where there is colour`() throws {
+    @Test func `headings are bold if color is enabled`() throws {
         let captured = CapturedConsole(terminal: true, environment: ["TERM": "xterm"])
         let writer = TableWriter([TableColumn("A")], on: captured.console)
         try writer.write(["1", "dropped"])
@@ -115,7 +115,7 @@ import Testing
         #expect(captured.output.text == "\u{1B}[1mA\u{1B}[0m\n1\n")
     }
 
-    @Test func `a detail is aligned on a terminal and labelled line by line in a pipe`() throws {
+    @Test func `a detail is aligned on a terminal and has a label on each line in a pipe`() throws {
         var detail = Detail()
         detail.add("Name", "Ada\u{1B} Lovelace")
         detail.add("Mail", nil)
@@ -131,7 +131,7 @@ import Testing
         #expect(terminal.output.text == "Name:    Ada\\u{1B} Lovelace\nPhones:  +1\n         +2\\n+3\n")
     }
 
-    @Test func `an array is written element by element and can be read`() throws {
+    @Test func `a JSON array is written element by element and is valid JSON`() throws {
         let captured = CapturedConsole()
         let writer = JSONArrayWriter(on: captured.console)
         try writer.write(["mail": "a\u{202E}b", "phones": [1, 2]])
@@ -181,7 +181,7 @@ import Testing
         ("jsonl", "{\"displayName\":\"Ada\"}\n", "{\"displayName\":\"Ada\"}\n"),
         ("csv", "NAME\r\nAda\r\n", "Ada\r\n"), ("tsv", "NAME\nAda\n", "Ada\n"),
     ])
-    func `a record is shown in the format that was asked for`(name: String, list: String, one: String) throws {
+    func `a record is written in the selected format`(name: String, list: String, one: String) throws {
         let format = OutputFormat(try parsed("me --output " + name))
         let (many, single) = (CapturedConsole(), CapturedConsole())
         let writer = format.list([TableColumn("NAME")], many.console)
@@ -194,7 +194,7 @@ import Testing
         #expect(single.output.text == one)
     }
 
-    @Test func `the default format is the table and a format that is not there is none`() throws {
+    @Test func `the default format is the table, and an unknown format is nil`() throws {
         #expect(OutputFormat(try parsed("me")) == .table)
         #expect(OutputFormat(rawValue: "xml") == nil)
     }

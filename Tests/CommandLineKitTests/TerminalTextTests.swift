@@ -17,7 +17,7 @@ import Testing
         ("a\u{E0100}", #"a\u{E0100}"#), ("❤\u{200D}", "❤" + #"\u{200D}"#), ("\u{200D}❤", #"\u{200D}❤"#),
         ("🏴\u{E0067}\u{E0062}", "🏴" + #"\u{E0067}\u{E0062}"#),
     ])
-    func `what cannot be seen becomes visible`(text: String, shown: String) {
+    func `visible escapes invisible characters`(text: String, shown: String) {
         #expect(text.visible.unicodeScalars.elementsEqual(shown.unicodeScalars))
     }
 
@@ -28,11 +28,11 @@ import Testing
         "🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}", "Nguyễn", "Nguye\u{302}\u{303}n", "김\u{3000}철수",
         "\u{1112}\u{1161}\u{11AB}", "O’Brien", "C\u{327}a",
     ])
-    func `names and emoji of every script stay as they are`(text: String) {
+    func `visible keeps names and emoji of every script`(text: String) {
         #expect(text.visible.unicodeScalars.elementsEqual(text.unicodeScalars))
     }
 
-    @Test func `marks cannot be piled up or put on what stands before`() {
+    @Test func `visible limits combining marks and separates them from preceding escapes`() {
         let piled = "a" + String(repeating: "\u{301}", count: 1000)
         let shown = piled.visible.unicodeScalars
         #expect(
@@ -46,7 +46,7 @@ import Testing
                 "\\u{202E}\u{25CC}\u{301}".unicodeScalars))
     }
 
-    // These would take minutes if the time grew with the square of the length.
+    // Quadratic time would take minutes.
 
     @Test(.timeLimit(.minutes(5))) func `400,000 combining marks are escaped in linear time`() {
         let marks = 400_000
@@ -61,7 +61,7 @@ import Testing
         #expect(card.text.utf8.count > 800_000)
     }
 
-    @Test func `no scalar moves the cursor or hides`() {
+    @Test func `every control, format and bidirectional character is escaped`() {
         for value in UInt32(0)...0x10FFFF {
             guard let scalar = Unicode.Scalar(value) else { continue }
             let category = scalar.properties.generalCategory
@@ -82,7 +82,7 @@ import Testing
         ("🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}", 2), ("\u{3000}", 2), ("𠮷", 2), ("محمد", 4),
         ("علی\u{200C}رضا", 6), ("±", 1), ("नम", 2), ("🏻", 2), ("㊙", 2), ("☰", 2),
     ])
-    func `the width is what a terminal draws`(text: String, columns: Int) {
+    func `width equals the columns that a terminal uses`(text: String, columns: Int) {
         #expect(TerminalText.width(text) == columns)
     }
 
@@ -93,7 +93,7 @@ import Testing
         ("e\u{301}e\u{301}e\u{301}", 3, "e\u{301}e\u{301}e\u{301}"), ("e\u{301}e\u{301}e\u{301}", 2, "e\u{301}…"),
         ("👩\u{200D}💻👩\u{200D}💻", 3, "👩\u{200D}💻…"), ("👩\u{200D}💻👩\u{200D}💻", 4, "👩\u{200D}💻👩\u{200D}💻"),
     ])
-    func `a cut keeps characters whole and fits`(text: String, columns: Int, cut: String) {
+    func `truncated keeps characters whole and fits the width`(text: String, columns: Int, cut: String) {
         let result = TerminalText.truncated(text, to: columns)
         #expect(result == cut)
         #expect(TerminalText.width(result) <= max(0, columns))

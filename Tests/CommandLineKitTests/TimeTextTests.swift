@@ -14,11 +14,11 @@ import Testing
             (-0.5, "1969-12-31T23:59:59Z"), (253_402_300_799, "9999-12-31T23:59:59Z"), (1e300, "9999-12-31T23:59:59Z"),
             (-1e300, "0000-01-01T00:00:00Z"), (.infinity, "9999-12-31T23:59:59Z"), (.nan, "1970-01-01T00:00:00Z"),
         ] as [(Double, String)])
-    func `a time is written in UTC`(seconds: Double, text: String) {
+    func `rfc3339 formats a date in UTC`(seconds: Double, text: String) {
         #expect(Date(timeIntervalSince1970: seconds).rfc3339 == text)
     }
 
-    @Test func `the days of eight centuries are those of the Gregorian calendar`() {
+    @Test func `dates of eight centuries follow the Gregorian calendar`() {
         for day in stride(from: -141_427, through: 146_097, by: 37) {
             let date = Date(timeIntervalSince1970: Double(day) * 86_400)
             #expect(date.rfc3339 == date.formatted(.iso8601))
@@ -33,7 +33,7 @@ import Testing
             (172_799, "in 47 h", "expires in 47 h"), (172_800, "in 2 d", "expires in 2 d"),
             (-86_400 * 400, "400 d ago", "expired 400 d ago"), (1e300, "in 11574074074 d", "expires in 11574074074 d"),
         ] as [(Double, String, String)])
-    func `an age is told in its largest unit`(seconds: Double, age: String, expiry: String) {
+    func `a relative time uses its largest unit`(seconds: Double, age: String, expiry: String) {
         let now = Date(timeIntervalSinceReferenceDate: 0)
         let date = Date(timeIntervalSinceReferenceDate: seconds)
         #expect(TimeText.relative(date, to: now) == age)

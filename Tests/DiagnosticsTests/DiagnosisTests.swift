@@ -17,7 +17,7 @@ import Platform
 
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct DiagnosisTests {
-    /// A provider that answers, and a person who is signed in.
+    /// Diagnoses a store whose provider responds.
     private func examine(
         _ test: TestStore, types: [AccountType]? = nil, storage: (any AccountStorage)? = nil,
         custody: (any KeyCustody)? = nil, transport: (any HTTPTransport)? = nil, environment: [String: String] = [:],
@@ -40,7 +40,7 @@ struct DiagnosisTests {
         try TestStore.type(redirect: redirect)
     }
 
-    @Test func `all is well, and everything was looked at`() async throws {
+    @Test func `a healthy store passes every check`() async throws {
         let test = try await TestStore(types: [try type()])
         try await test.signIn()
         let before = try await (test.store.storage as? MemoryStorage)?.records(ofType: nil)
@@ -52,7 +52,7 @@ struct DiagnosisTests {
         #expect(try await (test.store.storage as? MemoryStorage)?.records(ofType: nil) == before)
     }
 
-    @Test func `without the network nobody is asked`() async throws {
+    @Test func `without the network the diagnosis sends no request`() async throws {
         let test = try await TestStore(types: [try type()])
         let diagnosis = try await examine(test, usesNetwork: false)
         #expect(test.provider.requests.isEmpty)
@@ -68,7 +68,8 @@ struct DiagnosisTests {
 
     @Test(arguments: [
         (HTTPTransportError.Kind.cannotResolveHost, "The name has no address.", "network"),
-        (.cannotConnect, "No server accepted the connection.", "network"), (.timedOut, "No answer.", "allow more time"),
+        (.cannotConnect, "No server accepted the connection.", "network"),
+        (.timedOut, "No response.", "allow more time"),
         (.proxy, "The proxy could not be used.", "https_proxy"),
         (
             .tls, "The certificate comes from an authority that is not trusted here (CN=Corporate Proxy CA).",
@@ -76,7 +77,7 @@ struct DiagnosisTests {
         ),
         (.tls, "The certificate has expired.", "date"), (.tls, "The certificate is for another host.", "hotel"),
     ])
-    func `an unreachable provider is a problem of the network, with its remedy`(
+    func `an unreachable provider is a network problem with its remedy`(
         kind: HTTPTransportError.Kind, reason: String, remedy: String
     ) async throws {
         let test = try await TestStore(types: [try type()])
@@ -93,7 +94,7 @@ struct DiagnosisTests {
     }
 
     @Test(arguments: [86_400.0, -86_400, 90])
-    func `a clock that is off is a warning`(error: Double) async throws {
+    func `a wrong local clock is a warning`(error: Double) async throws {
         let test = try await TestStore(types: [try type()])
         let provider = test.provider, now = test.clock.now
         for endpoints in [false, true] {
@@ -121,7 +122,7 @@ struct DiagnosisTests {
         }
     }
 
-    @Test func `metadata that does not fit is a problem of discovery`() async throws {
+    @Test func `invalid metadata is a discovery problem`() async throws {
         let test = try await TestStore(types: [try type()])
         let portal = Answers { _ in
             HTTPResponse(status: 200, fields: ["Content-Type": "text/html"], body: Data("<html>".utf8))
@@ -133,7 +134,7 @@ struct DiagnosisTests {
         #expect(found.remedy?.actions.first as? AccountRemedy == .checkProvider(type: "graph"), "\(found)")
     }
 
-    @Test func `a locked, absent or wrong key is told and is no empty store`() async throws {
+    @Test func `a locked, missing or wrong key is a problem, not an empty store`() async throws {
         let test = try await TestStore(types: [try type()])
         try await test.signIn()
         let locked = try await examine(test, custody: UnusableKeyring(reason: "the keyring is locked"))
@@ -145,7 +146,7 @@ struct DiagnosisTests {
     }
 
     @Test(arguments: [StorageError.Kind.readOnly, .noPermission, .insecure, .laterVersion, .full, .notAStore])
-    func `a store that cannot be used is told, with what mends it`(kind: StorageError.Kind) async throws {
+    func `an unusable store is a problem with its remedy`(kind: StorageError.Kind) async throws {
         let test = try await TestStore(types: [try type()])
         let storage = FaultyStorage()
         storage.fail(with: StorageError(kind, location: "/store", reason: "no", hint: "run: chmod 700 /store"))
@@ -153,7 +154,7 @@ struct DiagnosisTests {
         #expect(found.failure?.kind == .storage(kind) && found.remedy == "run: chmod 700 /store")
     }
 
-    @Test func `the key is looked for where the store keeps it`() async throws {
+    @Test func `the diagnosis uses the key location of the store`() async throws {
         let storage = MemoryStorage()
         var locations = KeyLocations(directory: StoreLocation("/nowhere"), choice: .passphrase, environment: [:])
         locations.passphraseParameters = try Scrypt(cost: 16, blockSize: 1, parallelization: 1)
@@ -174,7 +175,7 @@ struct DiagnosisTests {
         #expect(try await examine().failure?.kind == .key)
     }
 
-    @Test func `an account of a policy that the settings no longer name is told`() async throws {
+    @Test func `an account with an unknown policy is a problem`() async throws {
         let test = try await TestStore(types: [try type()])
         let ada = try await test.signIn()
         _ = try await test.store.repository.update(ada.id, .profile) { $0.policy = "edit" }
@@ -182,7 +183,7 @@ struct DiagnosisTests {
         #expect(found.state == .problem && found.failure?.kind == .settings && found.detail.contains("policies"))
     }
 
-    @Test func `sign-ins that are over and damaged records are told, each with its line`() async throws {
+    @Test func `expired sign-ins and damaged records are separate findings`() async throws {
         let test = try await TestStore(types: [try type()])
         test.provider.change { $0.rotates = false }
         try await test.signIn()
@@ -196,7 +197,7 @@ struct DiagnosisTests {
         #expect(damaged.subject == "bad" && damaged.failure?.kind == .damagedRecord)
     }
 
-    @Test func `an account whose type is gone is a warning`() async throws {
+    @Test func `an account with an unknown type is a warning`() async throws {
         let test = try await TestStore(types: [try type()])
         try await test.signIn()
         var other = try type()
@@ -205,7 +206,7 @@ struct DiagnosisTests {
         #expect(found.state == .warning && found.detail.contains("graph"))
     }
 
-    @Test func `secrets and files that the settings name and nobody has are told`() async throws {
+    @Test func `missing secrets and files of the settings are problems`() async throws {
         var type = try type()
         type.clientSecret = .environment("NO_SUCH")
         type.caFile = "/no/such/file.pem"
@@ -216,19 +217,20 @@ struct DiagnosisTests {
         #expect(found[0].detail.contains("NO_SUCH") && found[1].detail.contains("/no/such/file.pem"))
     }
 
-    @Test func `a redirect port that is taken is told`() async throws {
+    @Test func `a redirect port in use is a problem`() async throws {
         let listener = try LoopbackListener { _ in LoopbackResponse(status: 200) }
         defer { listener.close() }
         let test = try await TestStore(types: [try type("http://127.0.0.1:\(listener.port)/callback")])
         let found = try finding(try await examine(test, usesNetwork: false), .redirect)
         #expect(found.state == .problem && found.detail.contains("\(listener.port)"))
         #expect(found.remedy?.description.contains("redirectUri") == true)
-        // How to see who has it.
+        // The remedy names the command that lists the process.
         #expect(found.remedy?.description.contains(LoopbackPort.listenerCommand(listener.port)) == true)
     }
 
     @Test(arguments: [("NO_PROXY", "*", true), ("no_proxy", "*", true), ("NO_PROXY", "a.example", false)])
-    func `a proxy that NO_PROXY turns off is told as not used`(name: String, value: String, isOff: Bool) async throws {
+    func `a proxy that NO_PROXY disables is reported as not used`(name: String, value: String, isOff: Bool) async throws
+    {
         let test = try await TestStore(types: [try type()])
         let environment = ["https_proxy": "http://proxy.example:3128", name: value]
         let found = try finding(try await examine(test, environment: environment, usesNetwork: false), .proxy)
@@ -241,7 +243,9 @@ struct DiagnosisTests {
         ("proxy:8080", .ok, "proxy:8080"),
         ("http://", .problem, "https_proxy"),
     ])
-    func `the proxy is told without its password`(value: String, state: Diagnosis.State, word: String) async throws {
+    func `the finding about the proxy does not contain its password`(
+        value: String, state: Diagnosis.State, word: String
+    ) async throws {
         let test = try await TestStore(types: [try type()])
         let found = try finding(
             try await examine(test, environment: ["https_proxy": value], usesNetwork: false), .proxy)

@@ -13,7 +13,7 @@ import SealedStorage
 @testable import Diagnostics
 import Platform
 
-/// Who stands between this machine and a provider, and what is looked at without settings.
+/// Tests proxies and certificates on the way to a provider, and the checks without settings.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct NetworkDiagnosisTests {
     struct Answers: HTTPTransport {
@@ -43,7 +43,7 @@ struct NetworkDiagnosisTests {
         try #require(diagnosis.findings.first { $0.check == check }, "\(check)")
     }
 
-    @Test func `the issuer of the certificate that came is named, and a proxy that reads along is a warning`()
+    @Test func `the finding names the certificate's issuer, and a proxy that intercepts TLS is a warning`()
         async throws
     {
         let test = try await TestStore()
@@ -60,7 +60,7 @@ struct NetworkDiagnosisTests {
         #expect(try finding(try await examine(test), .network).detail == "the provider responds")
     }
 
-    @Test func `a certificate that is not trusted names its authority, and what to do with it`() async throws {
+    @Test func `an untrusted certificate is a problem that names its authority and remedy`() async throws {
         let test = try await TestStore()
         let transport = Answers { _ in
             throw HTTPTransportError(
@@ -75,7 +75,7 @@ struct NetworkDiagnosisTests {
         #expect(found.state == .problem && found.detail.contains("issued by: CN = Company Root"))
         #expect(found.remedy?.actions.first as? AccountRemedy == .nameCertificateFile)
         #expect(found.remedy?.description.contains("caFile of graph") == true)
-        // A server that is not there has presented nothing.
+        // An unreachable server presented no certificate.
         let absent = Answers { _ in
             throw HTTPTransportError(
                 .cannotConnect, host: "op.example.com", reason: "No server accepted the connection.")
@@ -84,7 +84,7 @@ struct NetworkDiagnosisTests {
         #expect(!other.detail.contains("Company"))
     }
 
-    @Test func `a proxy that refuses is a problem of its own, with the variable that names it`() async throws {
+    @Test func `a failed proxy is a separate problem that names its variable`() async throws {
         let test = try await TestStore()
         let transport = Answers { _ in
             throw HTTPTransportError(.proxy, host: "op.example.com", reason: "The proxy could not be used.")
@@ -103,7 +103,7 @@ struct NetworkDiagnosisTests {
         ("a.example example.com", true), ("*", true), ("le.com", false), ("www.op.example.com", false), ("", false),
         ("*,b.example", false),
     ])
-    func `a provider that is named as an exception is asked without the proxy`(list: String, isException: Bool)
+    func `a provider in NO_PROXY is reached without the proxy`(list: String, isException: Bool)
         async throws
     {
         let test = try await TestStore()
@@ -113,7 +113,7 @@ struct NetworkDiagnosisTests {
         #expect(found.detail.contains("lets them pass") != isException)
     }
 
-    @Test func `without settings the store, the key and the sign-ins are looked at all the same`() async throws {
+    @Test func `without valid settings the diagnosis still checks the store, key and accounts`() async throws {
         let test = try await TestStore()
         try await test.signIn()
         let failure = SettingsError(
