@@ -4,7 +4,7 @@ import Testing
 
 @testable import JOSE
 
-/// RFC 7520 and the JSON of RFC 7797 and RFC 8037, where they are present beside the repository.
+/// Tests the examples of RFC 7520, RFC 7797 and RFC 8037, if the folder with the published files exists.
 @Suite(.enabled(if: Vectors.shared("cookbook") != nil)) struct CookbookTests {
     private func load(_ path: String) throws -> JSONObject {
         try Vectors.object(of: try #require(Vectors.shared("cookbook/\(path)")))
@@ -15,7 +15,7 @@ import Testing
         "jwk/3_4.rsa_private_key.json", "jwk/3_5.symmetric_key_mac_computation.json",
         "jwk/3_6.symmetric_key_encryption.json",
     ])
-    func `RFC 7520 section 3 keys are read and written`(path: String) throws {
+    func `the keys of RFC 7520 section 3 are read and written`(path: String) throws {
         let object = try load(path)
         let key = try JWK(object)
         let written = try key.privateJSON()
@@ -29,7 +29,7 @@ import Testing
         "jws/4_6.protecting_specific_header_fields.json", "jws/4_7.protecting_content_only.json",
         "jws/4_8.multiple_signatures.json", "curve25519/jws.json",
     ])
-    func `RFC 7520 section 4 signatures verify in every form, and come out again where there is only one`(
+    func `the signatures of RFC 7520 section 4 verify in every serialization, and reproducible ones are reproduced`(
         path: String
     ) throws {
         let example = try load(path)
@@ -66,7 +66,7 @@ import Testing
         let signing = try example.object("signing")
         let signature = try key.signature(of: try signing.string("sig-input").bytes, using: algorithm)
         #expect(Base64URL.encode(signature) == (try signing.string("sig")))
-        // Only headers of this module's own making can be compared: alg first, then the rest.
+        // Only headers in this module's order are comparable: alg first.
         guard var header = signing["protected"]?.object else { return }
         header["alg"] = nil
         let jws = try JWS(
@@ -78,9 +78,9 @@ import Testing
         #expect(jws.json(.general, isDetached: isDetached) == output["json"]?.object)
     }
 
-    /// Unencoded content is an extension that this module does not have: it must be refused, not misread.
+    /// Rejects unencoded payloads, which are an unsupported extension.
     @Test(arguments: ["rfc7797/4.2.hmac-sha2_b64_false.json", "rfc7797/hmac-sha2_b64_false.json"])
-    func `RFC 7797 content is refused`(path: String) throws {
+    func `an unencoded payload (RFC 7797) is rejected`(path: String) throws {
         let example = try load(path)
         let key = try JWK(try example.object("input").object("key"))
         let output = try example.object("output")
@@ -94,7 +94,7 @@ import Testing
         #expect(throws: JOSEError.self) { try isCritical.verified(with: key, algorithms: [.hs256]) }
     }
 
-    @Test func `RFC 8037 A 6 key agreement is not a signature key`() throws {
+    @Test func `a key agreement key (RFC 8037 A.6) is not a signature key`() throws {
         let example = try load("curve25519/ecdh-es.json")
         let key = try #require(try example.object("input")["key"]?.object)
         #expect(throws: JOSEError.self) { try JWK(key) }

@@ -10,7 +10,7 @@ import Testing
 
     private func set(_ elements: JSONValue...) throws -> JWKSet { try JWKSet(["keys": .array(elements)]) }
 
-    @Test func `broken and unknown keys are skipped and counted`() throws {
+    @Test func `JWKSet skips and counts invalid and unknown keys`() throws {
         let set = try set(
             "x", nil, ["kty": "AKP"], .object(key.publicJSON.with("x", "AA")), .object(key.publicJSON),
             [
@@ -21,7 +21,7 @@ import Testing
         #expect(set.skippedKeyCount == 5)
     }
 
-    @Test func `a set never holds secrets or private halves, and never writes them`() throws {
+    @Test func `JWKSet contains no secrets or private keys and does not write them`() throws {
         let secret = try JWK.generate(for: .hs256)
         let own = JWKSet([key, secret])
         #expect(own.keys.count == 1 && own.skippedKeyCount == 1)
@@ -33,14 +33,14 @@ import Testing
         #expect(throws: JOSEError.keyNotFound) { try JWT(parsing: text).verified(with: own, algorithms: [.hs256]) }
     }
 
-    @Test func `what is not a key set is an error`() {
+    @Test func `JSON that is not a key set is an error`() {
         for text in ["", "[]", "{}", #"{"keys":{}}"#, #"{"keys":null}"#, #"{"keys":[],"keys":[]}"#, #"{"keys":[]} x"#] {
             #expect(throws: JOSEError.self) { try JWKSet(parsing: text.utf8) }
         }
         #expect(throws: Never.self) { try JWKSet(parsing: #"{"keys":[],"other":1}"#.utf8) }
     }
 
-    @Test func `too many keys and too many bytes are an error`() throws {
+    @Test func `JWKSet limits the number of keys and bytes`() throws {
         let many = JSONObject([.init(name: "keys", value: .array(Array(repeating: .null, count: 1001)))])
         #expect(throws: JOSEError.self) { try JWKSet(many) }
         #expect(try JWKSet(["keys": .array(Array(repeating: .null, count: 1000))]).skippedKeyCount == 1000)
@@ -48,7 +48,7 @@ import Testing
         #expect(throws: JOSEError.self) { try JWKSet(parsing: long) }
     }
 
-    @Test func `a key ID selects by its exact bytes`() throws {
+    @Test func `keyID selects keys by exact bytes`() throws {
         var composed = key
         composed.keyID = "\u{E9}"
         #expect(JWKSet([composed]).candidates(for: .es256, keyID: "\u{E9}").count == 1)
@@ -60,7 +60,7 @@ import Testing
         #expect(JWKSet([nameless]).candidates(for: .es256, keyID: nil).count == 1)
     }
 
-    @Test func `no more than 64 keys are tried for one signature`() {
+    @Test func `JWKSet returns at most 64 candidates`() {
         let set = JWKSet(Array(repeating: key, count: 100))
         #expect(set.keys.count == 100)
         #expect(set.candidates(for: .es256, keyID: nil).count == 64)

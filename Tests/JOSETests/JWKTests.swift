@@ -4,7 +4,7 @@ import Testing
 @testable import JOSE
 
 @Suite struct JWKTests {
-    /// Keys that took a while to make.
+    /// Keys for all tests, because their generation is slow.
     static let keys: [JWSAlgorithm: JWK] = {
         var keys: [JWSAlgorithm: JWK] = [:]
         guard let rsa = try? JWK.generate(for: .rs256) else { return [:] }
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test(arguments: JWSAlgorithm.allCases) func `a new key signs, verifies and survives its JSON`(
+    @Test(arguments: JWSAlgorithm.allCases) func `a generated key signs, verifies and survives its JSON`(
         algorithm: JWSAlgorithm
     ) throws {
         let key = try key(algorithm)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test(arguments: JWSAlgorithm.allCases) func `every signature of another length is refused`(
+    @Test(arguments: JWSAlgorithm.allCases) func `a signature of another length is rejected`(
         algorithm: JWSAlgorithm
     ) throws {
         let key = try key(algorithm)
@@ -69,11 +69,12 @@ import Testing
         }
         #expect(try !key.isSignature([UInt8](repeating: 0, count: signature.count), of: [1], using: algorithm))
         #expect(try !key.isSignature([UInt8](repeating: 255, count: signature.count), of: [1], using: algorithm))
-        #expect(try key.isSignature(signature, of: [1], using: algorithm), "a refusal leaves the key as it was")
+        #expect(try key.isSignature(signature, of: [1], using: algorithm), "the key still verifies after a rejection")
     }
 
-    @Test(arguments: JWSAlgorithm.allCases) func `a key does no other algorithm's work`(algorithm: JWSAlgorithm) throws
-    {
+    @Test(arguments: JWSAlgorithm.allCases) func `a key supports only algorithms of its type and size`(
+        algorithm: JWSAlgorithm
+    ) throws {
         var key = try key(algorithm)
         key.algorithm = nil
         for other in JWSAlgorithm.allCases where other != algorithm {
@@ -89,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `use, key_ops and alg decide what a key may do`() throws {
+    @Test func `use, key_ops and alg determine the operations of a key`() throws {
         var key = try key(.es256)
         #expect(key.canVerify(.es256) && key.canSign(with: .es256))
         key.use = "enc"
@@ -111,7 +112,7 @@ import Testing
         #expect(key.canVerify(.es256))
     }
 
-    @Test func `a secret shorter than the digest is refused`() throws {
+    @Test func `a secret shorter than the digest is rejected`() throws {
         let key = try JWK(secret: [UInt8](repeating: 1, count: 47))
         #expect(key.canVerify(.hs256) && !key.canVerify(.hs384) && !key.canSign(with: .hs512))
         #expect(throws: JOSEError.weakKey("HS384 takes a secret of at least 48 bytes")) {
@@ -121,14 +122,16 @@ import Testing
         #expect(throws: JOSEError.self) { try JWK(secret: [UInt8](repeating: 1, count: 65537)) }
     }
 
-    @Test(arguments: ["kty", "n", "e"]) func `an RSA key without one of its members is refused`(member: String) throws {
+    @Test(arguments: ["kty", "n", "e"]) func `an RSA key without a required member is rejected`(member: String) throws {
         let object = try key(.rs256).publicJSON
         #expect(invalid(object.with(member, nil)) == "invalid")
         #expect(invalid(object.with(member, 5)) == "invalid")
         #expect(invalid(object.with(member, "A===")) == "invalid")
     }
 
-    @Test(arguments: [0, 1, 512, 1024, 2040, 2047, 8193, 16384]) func `RSA keys of these sizes are refused`(bits: Int) {
+    @Test(arguments: [0, 1, 512, 1024, 2040, 2047, 8193, 16384]) func `RSA keys of unsupported sizes are rejected`(
+        bits: Int
+    ) {
         var modulus = [UInt8](repeating: 0xFF, count: (bits + 7) / 8)
         if bits % 8 != 0, !modulus.isEmpty { modulus[0] = 1 << (bits % 8) - 1 }
         #expect(invalid(["kty": "RSA", "n": .string(Base64URL.encode(modulus)), "e": "AQAB"]) == "weak")
@@ -136,11 +139,11 @@ import Testing
     }
 
     @Test(arguments: [[UInt8](), [0], [1], [2], [1, 0, 0], [1, 0, 0, 0, 1], [0, 1]])
-    func `RSA exponents that are even, one or huge are refused`(exponent: [UInt8]) throws {
+    func `RSA exponents that are even, one or huge are rejected`(exponent: [UInt8]) throws {
         #expect(invalid(try key(.rs256).publicJSON.with("e", .string(Base64URL.encode(exponent)))) == "weak")
     }
 
-    @Test func `an even RSA modulus is refused, and leading zeros are dropped`() throws {
+    @Test func `an even RSA modulus is rejected, and leading zeros are dropped`() throws {
         let object = try key(.rs256).publicJSON
         let modulus = try #require(Base64URL.decode(try object.string("n")))
         #expect(invalid(object.with("n", .string(Base64URL.encode(modulus.dropLast() + [0])))) == "invalid")
@@ -148,7 +151,7 @@ import Testing
         #expect(padded.publicJSON == object)
     }
 
-    @Test func `an RSA private half that is not this key's is refused`() throws {
+    @Test func `an RSA private key that does not match its public key is rejected`() throws {
         let object = try key(.rs256).privateJSON()
         let other = try JWK.generate(.rsa(bits: 2048)).privateJSON()
         for name in ["p", "q", "dp", "dq", "qi"] {
@@ -168,7 +171,7 @@ import Testing
     }
 
     @Test(arguments: [JWSAlgorithm.es256, .es384, .es512])
-    func `a point off its curve, at infinity, or of another length is refused`(algorithm: JWSAlgorithm) throws {
+    func `a point that is invalid, at infinity or of the wrong length is rejected`(algorithm: JWSAlgorithm) throws {
         let object = try key(algorithm).publicJSON
         let x = try #require(Base64URL.decode(try object.string("x")))
         let y = try #require(Base64URL.decode(try object.string("y")))
@@ -184,7 +187,7 @@ import Testing
         #expect(invalid(with([0] + x, y)) == "invalid")
         #expect(invalid(with(Array(x.dropFirst()), y)) == "invalid")
         #expect(invalid(with([], [])) == "invalid")
-        #expect(invalid(with(x + y.prefix(1), Array(y.dropFirst()))) == "invalid", "the same bytes, cut elsewhere")
+        #expect(invalid(with(x + y.prefix(1), Array(y.dropFirst()))) == "invalid", "the same bytes, split differently")
         for curve in ["P-256", "P-384", "P-521", "Ed25519", "secp256k1", "P-256 ", ""]
         where curve != algorithm.curve?.rawValue {
             #expect(invalid(object.with("crv", .string(curve))) == "invalid")
@@ -192,7 +195,7 @@ import Testing
         #expect(invalid(object.with("y", nil)) == "invalid")
     }
 
-    @Test func `a private half that is not this key's is refused on curves`() throws {
+    @Test func `an EC or OKP private key that does not match its public key is rejected`() throws {
         let object = try key(.es256).privateJSON()
         let other = try JWK.generate(for: .es256).privateJSON()
         #expect(invalid(object.with("d", other["d"])) == "invalid")
@@ -208,7 +211,7 @@ import Testing
         #expect(invalid(okp.with("crv", "Ed448")) == "invalid")
     }
 
-    @Test func `members of the wrong type, twice, or unknown kinds are refused`() throws {
+    @Test func `a JWK with wrong types, duplicate members or an unknown kty is rejected`() throws {
         let object = try key(.es256).publicJSON
         for name in ["kid", "use", "alg", "kty", "crv", "x"] { #expect(invalid(object.with(name, 1)) == "invalid") }
         #expect(invalid(object.with("key_ops", "verify")) == "invalid")
@@ -227,8 +230,8 @@ import Testing
         #expect(throws: JOSEError.self) { try JWK(parsing: "nonsense".utf8) }
     }
 
-    @Test func `a key with the ROCA weakness is refused`() throws {
-        // A number of the weak form: a power of 65537 modulo each small prime, here 1 by way of their product.
+    @Test func `an RSA key with the ROCA weakness is rejected`() throws {
+        // A weak modulus: a power of 65537 modulo each small prime, here 1 modulo their product.
         let product = Self.productOfSmallPrimes
         var weak = [UInt8](repeating: 0, count: 256 - product.count) + product
         weak = Self.doubled(weak, times: (256 - product.count) * 8 + product[0].leadingZeroBitCount)
@@ -271,7 +274,7 @@ import Testing
         return number
     }
 
-    @Test func `keys never print what they hold`() throws {
+    @Test func `descriptions of keys contain no key material`() throws {
         for (algorithm, key) in Self.keys {
             var key = key
             key.keyID = "the-name-of-the-key"
@@ -286,7 +289,7 @@ import Testing
         }
     }
 
-    @Test func `many tasks verify with one key at once`() async throws {
+    @Test func `concurrent tasks can verify with one key`() async throws {
         let key = try self.key(.es256)
         let rsa = try self.key(.ps256)
         let signature = try key.signature(of: [7], using: .es256)

@@ -9,7 +9,7 @@ import Testing
 
     init() throws { key = try JWK(secret: [UInt8](0..<32)) }
 
-    /// A compact JWS over this header text, with a good signature.
+    /// Returns a compact JWS with this header text and a valid signature.
     private func forged(_ header: String, _ payload: String = "{}") throws -> String {
         let input = "\(Base64URL.encode(header.utf8)).\(Base64URL.encode(payload.utf8))"
         return try "\(input).\(Base64URL.encode(key.signature(of: input.bytes, using: .hs256)))"
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `a good header verifies, so that the bad ones below are refused for what they say`() throws {
+    @Test func `a forged JWS with a valid header verifies`() throws {
         #expect(failure(try forged(#"{"alg":"HS256"}"#)) == nil)
         #expect(failure(try forged(#" {"alg":"HS256","b64":true,"x":[1]}"#)) == nil)
     }
@@ -34,7 +34,7 @@ import Testing
         #"{"alg":"HS256","crit":["b64"],"b64":false}"#, #"{"alg":"HS256","crit":["b64"],"b64":true}"#,
         #"{"alg":"HS256","crit":null}"#,
     ])
-    func `whatever is critical is refused`(header: String) throws {
+    func `an unsupported critical header is rejected`(header: String) throws {
         #expect(failure(try forged(header)) == .criticalUnsupported)
     }
 
@@ -44,7 +44,7 @@ import Testing
         #"{"alg":"HS256","b64":false}"#, #"["HS256"]"#, "HS256", "", "{", "\u{FEFF}{\"alg\":\"HS256\"}", "null",
         #"{"alg":"HS256"} {}"#,
     ])
-    func `headers that break a rule are refused`(header: String) throws {
+    func `an invalid header is rejected`(header: String) throws {
         switch failure(try forged(header)) {
         case .header?, .malformed?: break
         case let other: Issue.record("\(String(describing: other))")
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: ["none", "None", "NONE", "nOnE", "HS257", "hs256", "HS256 ", "", "RSA-OAEP", "HS256\u{0}"])
-    func `no other algorithm than a known one is accepted`(name: String) throws {
+    func `an unknown algorithm is rejected`(name: String) throws {
         let header = JSONValue.object(["alg": .string(name)]).text()
         guard case .algorithmNotAllowed(let named)? = failure(try forged(header)) else {
             Issue.record("accepted")
@@ -69,14 +69,14 @@ import Testing
         "eyJhbGciOiJIUzI1NiJ9.e30.AB", "eyJhbGciOiJIUzI1NiJ9.e31.AA", "eyJhbGciOiJIUzI1NiJ9.e30.+/", "a.b.c.d.e",
         "\u{1F600}",
     ])
-    func `texts of another form are malformed`(text: String) {
+    func `a string that is not a compact JWS is malformed`(text: String) {
         guard case .malformed? = failure(text) else {
             Issue.record("\(String(describing: failure(text)))")
             return
         }
     }
 
-    @Test func `every changed letter of a token is noticed`() throws {
+    @Test func `verification detects every changed character`() throws {
         let text = Array(try forged(#"{"alg":"HS256"}"#).utf8)
         for index in text.indices {
             for replacement in "A_z.".utf8 where replacement != text[index] {
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `several signatures are verified by their own keys`() throws {
+    @Test func `each of several signatures verifies with its own key`() throws {
         let ec = try JWK.generate(for: .es256, keyID: "ec")
         let jws = try JWS(signing: "x".bytes, with: key, algorithm: .hs256)
             .signed(with: ec, algorithm: .es256, unprotectedHeader: ["note": "n"])
@@ -105,7 +105,7 @@ import Testing
         #expect(try JWS(json: try #require(signed.json())).signatures.count == 16)
     }
 
-    @Test func `the flattened form, a detached content and the text form come back`() throws {
+    @Test func `flattened, detached and serialized JWS survive a round trip`() throws {
         let jws = try JWS(signing: "x".bytes, with: key, algorithm: .hs256, header: ["typ": "t"])
         let flattened = JSONValue.object(try #require(jws.json(.flattened))).serialized()
         #expect(try JWS(parsingJSON: flattened).verified(with: key, algorithms: [.hs256]).payload == "x".bytes)
@@ -128,11 +128,11 @@ import Testing
         #"{"payload":"e30","signature":"AA","header":{"alg":"HS256","crit":["x"],"x":1}}"#,
         #"{"payload":"e3","signature":"AA="}"#, #"{"payload":"e30","signature":"AA","protected":"e"}"#,
     ])
-    func `JSON of another form is refused`(text: String) {
+    func `an invalid JSON serialization is rejected`(text: String) {
         #expect(throws: JOSEError.self) { try JWS(parsingJSON: text.utf8) }
     }
 
-    @Test func `JSON with more than 16 signatures is refused`() {
+    @Test func `a JSON serialization with more than 16 signatures is rejected`() {
         let one: JSONValue = ["header": ["alg": "HS256"], "signature": "AA"]
         #expect(throws: Never.self) {
             try JWS(json: ["payload": "", "signatures": .array(Array(repeating: one, count: 16))])
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `the caller cannot set what the module sets`() throws {
+    @Test func `a caller cannot set alg, crit and b64`() throws {
         for name in ["alg", "crit", "b64"] {
             #expect(throws: JOSEError.self) {
                 try JWS(signing: [], with: key, algorithm: .hs256, header: JSONObject([.init(name: name, value: "x")]))
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `tokens do not print`() throws {
+    @Test func `descriptions contain no part of a JWS`() throws {
         let jws = try JWS(signing: "x".bytes, with: key, algorithm: .hs256)
         let verified = try jws.verified(with: key, algorithms: [.hs256])
         let values: [Any] = [jws, jws.signatures[0], verified]

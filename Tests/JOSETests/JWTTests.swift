@@ -8,7 +8,7 @@ import Testing
 
     init() throws { key = try JWK.generate(for: .es256, keyID: "k") }
 
-    @Test func `a signed token verifies and gives its claims`() throws {
+    @Test func `a signed JWT verifies and returns its claims`() throws {
         let text = try JWT.sign(
             ["iss": "i", "sub": "s", "aud": ["a", "b"], "exp": 20, "nbf": 10, "iat": 10, "jti": "j", "x": nil],
             with: key, algorithm: .es256)
@@ -28,7 +28,7 @@ import Testing
         #expect(claims["x"] == .null && claims["y"] == nil)
     }
 
-    @Test func `absent claims are nil and wrong ones are errors`() throws {
+    @Test func `a missing claim is nil, and a claim of the wrong type is an error`() throws {
         let empty = JWTClaims([:])
         #expect(try empty.issuer == nil && empty.audience == nil && empty.expiration == nil)
         #expect(try JWTClaims(["aud": "a"]).audience == ["a"])
@@ -46,7 +46,7 @@ import Testing
     @Test(arguments: [
         #"[]"#, "", "{", #"{"a":1,"a":2}"#, #"{"a":{"b":1,"b":1}}"#, "\u{FEFF}{}", "{} {}", "\"x\"", "null",
     ])
-    func `contents that are not one object of claims are refused`(payload: String) throws {
+    func `a payload that is not one JSON object is rejected`(payload: String) throws {
         let text = try JWS(signing: payload.bytes, with: key, algorithm: .es256).compact() ?? ""
         do throws(JOSEError) {
             _ = try JWT(parsing: text)
@@ -59,16 +59,16 @@ import Testing
         }
     }
 
-    @Test func `a token that is too long is malformed`() throws {
+    @Test func `a JWT that is too long is malformed`() throws {
         let long = JSONObject([.init(name: "x", value: .string(String(repeating: "a", count: 200_000)))])
         #expect(throws: JOSEError.self) { try JWT(parsing: try JWT.sign(long, with: key, algorithm: .es256)) }
     }
 
-    @Test func `a claim given twice is not signed`() {
+    @Test func `a duplicate claim is not signed`() {
         #expect(throws: JOSEError.self) { try JWT.sign(["a": 1, "a": 2], with: key, algorithm: .es256) }
     }
 
-    @Test func `HMAC is verified with the secret alone, and other signatures with the set alone`() throws {
+    @Test func `HMAC verifies only with the secret, and other algorithms only with the key set`() throws {
         let secret = "client_secret_of_at_least_32_octets!".bytes
         let symmetric = try JWT(parsing: try JWT.sign([:], with: try JWK(secret: secret), algorithm: .hs256))
         let asymmetric = try JWT(parsing: try JWT.sign([:], with: key, algorithm: .es256))
@@ -93,8 +93,8 @@ import Testing
         }
     }
 
-    /// The classic confusion: a public key's text, used as an HMAC secret.
-    @Test func `a public key is no secret`() throws {
+    /// Tests the algorithm confusion attack: a public key used as an HMAC secret.
+    @Test func `a public key is not accepted as an HMAC secret`() throws {
         let rsa = try JWK.generate(for: .rs256)
         let text = JSONValue.object(rsa.publicJSON).serialized()
         let forged = try JWT(parsing: try JWT.sign([:], with: try JWK(secret: text), algorithm: .hs256))
@@ -104,7 +104,7 @@ import Testing
         #expect(throws: JOSEError.self) { try forged.verified(with: rsa, algorithms: [.hs256, .rs256]) }
     }
 
-    @Test func `errors and descriptions hold no part of a token`() throws {
+    @Test func `errors and descriptions contain no part of a JWT`() throws {
         let text = try JWT.sign(["sub": "somebody"], with: key, algorithm: .es256)
         let token = try JWT(parsing: text)
         let verified = try token.verified(with: key, algorithms: [.es256])

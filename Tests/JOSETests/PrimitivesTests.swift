@@ -10,19 +10,19 @@ import Testing
         ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE"),
         ("foobar", "Zm9vYmFy"),
     ])
-    func `base64url agrees with the examples of RFC 4648`(plain: String, text: String) {
+    func `base64url matches the examples of RFC 4648`(plain: String, text: String) {
         #expect(Base64URL.encode(plain.utf8) == text)
         #expect(Base64URL.decode(text) == plain.bytes)
     }
 
-    @Test func `the octets of RFC 7515 appendix C have their published text`() throws {
+    @Test func `base64url matches the octets of RFC 7515 appendix C`() throws {
         let example = try Vectors.load("rfc7636-rfc7638-hashes.json").object("base64url_no_padding")
         let octets = try #require(example["octets"]?.array).compactMap { $0.number?.int64.map { UInt8($0) } }
         #expect(Base64URL.encode(octets) == (try example.string("text")))
         #expect(Base64URL.decode(try example.string("text")) == octets)
     }
 
-    @Test func `every length of bytes comes back`() {
+    @Test func `bytes of any length survive a base64url round trip`() {
         var bytes: [UInt8] = []
         for index in 0..<600 {
             #expect(Base64URL.decode(Base64URL.encode(bytes)) == bytes)
@@ -30,13 +30,13 @@ import Testing
         }
     }
 
-    @Test func `every byte outside the alphabet is refused, wherever it stands`() {
+    @Test func `base64url rejects a byte outside the alphabet at any position`() {
         let alphabet = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         for byte in UInt8.min...127 {
             for position in 0..<7 {
                 var text = Array("AAAAAAA".utf8)
                 text[position] = byte
-                // The last letter of seven carries two bits that must be zero.
+                // The last letter of seven has two bits that must be zero.
                 let fits = alphabet.contains(byte) && (position < 6 || "AEIMQUYcgkosw048".utf8.contains(byte))
                 #expect((Base64URL.decode(String(decoding: text, as: UTF8.self)) != nil) == fits)
             }
@@ -47,11 +47,11 @@ import Testing
     @Test(arguments: [
         "Zg==", "Zg=", "Zm9v=", "A", "AAAAA", "Zh", "Zm9", "Zm9vY", " Zg", "Zg\n", "Zm 9v", "+/+/", "Zg.",
     ])
-    func `padding, white space, other alphabets and loose bits are refused`(text: String) {
+    func `base64url rejects padding, white space, other alphabets and unused bits`(text: String) {
         #expect(Base64URL.decode(text) == nil)
     }
 
-    @Test func `collections that are not contiguous are encoded and decoded alike`() {
+    @Test func `base64url accepts non-contiguous collections`() {
         let bytes = [UInt8](0...250)
         #expect(Base64URL.encode(bytes.lazy.map { $0 }) == Base64URL.encode(bytes))
         #expect(Base64URL.decode("xZm9vx".dropFirst().dropLast()) == "foo".bytes)
@@ -59,7 +59,7 @@ import Testing
 
     // MARK: Digests
 
-    @Test func `digests agree with FIPS 180`() {
+    @Test func `SHA-2 matches the examples of FIPS 180`() {
         #expect(
             SHA2.sha256.digest("abc".utf8)
                 == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad".hexadecimal)
@@ -76,7 +76,7 @@ import Testing
                 == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855".hexadecimal)
     }
 
-    @Test func `the challenge of RFC 7636 and the hashes of OpenID Connect come out`() throws {
+    @Test func `digests match the PKCE challenge of RFC 7636 and at_hash of OpenID Connect`() throws {
         let file = try Vectors.load("rfc7636-rfc7638-hashes.json")
         let pkce = try file.object("pkce")
         #expect(
@@ -89,7 +89,7 @@ import Testing
 
     // MARK: Random bytes and comparison
 
-    @Test func `random bytes have the length asked for and differ`() throws {
+    @Test func `random bytes have the requested length and differ`() throws {
         #expect(try SecureRandom.bytes(0).isEmpty)
         #expect(try SecureRandom.bytes(33).count == 33)
         #expect(Set(try (0..<100).map { _ in try SecureRandom.bytes(16) }).count == 100)
@@ -97,7 +97,7 @@ import Testing
         #expect(throws: JOSEError.self) { try SecureRandom.bytes(.max) }
     }
 
-    @Test func `bytes are compared as a whole`() {
+    @Test func `equalInConstantTime compares all bytes`() {
         #expect(equalInConstantTime([], []))
         #expect(equalInConstantTime([1, 2, 3], [1, 2, 3]))
         #expect(!equalInConstantTime([1, 2, 3], [1, 2, 4]))

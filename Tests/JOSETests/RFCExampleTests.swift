@@ -3,9 +3,9 @@ import Testing
 
 @testable import JOSE
 
-/// The examples that RFC 7515, 7517, 7638, 8037 and 9449 print.
+/// Tests the examples in RFC 7515, 7517, 7638, 8037 and 9449.
 @Suite struct RFCExampleTests {
-    @Test func `RFC 7515 A and E and RFC 8037 A verify, and unsecured ones do not`() throws {
+    @Test func `the signatures of RFC 7515 and RFC 8037 verify, and unsecured JWS do not`() throws {
         let examples = try Vectors.load("rfc7515-rfc8037-examples.json").objects("vectors")
         #expect(examples.count == 7)
         for example in examples {
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: ["RFC7515-A.1", "RFC7515-A.2", "RFC8037-A.4"])
-    func `signing what has one signature gives the published one`(id: String) throws {
+    func `deterministic algorithms reproduce the published signatures`(id: String) throws {
         let example = try #require(
             Vectors.load("rfc7515-rfc8037-examples.json").objects("vectors").first { $0["id"]?.string == id })
         let parts = try example.string("jws").split(separator: ".")
@@ -40,8 +40,8 @@ import Testing
         #expect(Base64URL.encode(signature) == parts[2])
     }
 
-    /// RFC 7515 A.6 and A.7 put the signatures of A.2 and A.3 into JSON, and appendix F takes the content out.
-    @Test func `RFC 7515 A 6, A 7 and F verify`() throws {
+    /// Combines the signatures of RFC 7515 A.2 and A.3 in JSON (A.6, A.7), and detaches a payload (appendix F).
+    @Test func `the serializations of RFC 7515 A.6, A.7 and F verify`() throws {
         let examples = try Vectors.load("rfc7515-rfc8037-examples.json").objects("vectors")
         func parts(_ index: Int) throws -> [String] {
             try examples[index].string("jws").split(separator: ".").map(String.init)
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `RFC 7517 A 1 is a set of two public keys`() throws {
+    @Test func `RFC 7517 A.1 is a set of two public keys`() throws {
         let example = try Vectors.load("rfc7517-examples.json").object("A.1")
         let set = try JWKSet(example)
         #expect(set.keys.map(\.keyID) == ["1", "2011-04-29"])
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `RFC 7517 A 2 is two key pairs that sign and come back whole`() throws {
+    @Test func `the key pairs of RFC 7517 A.2 sign and survive a round trip`() throws {
         let example = try Vectors.load("rfc7517-examples.json").object("A.2")
         for object in try example.objects("keys") {
             let key = try JWK(object)
@@ -104,7 +104,7 @@ import Testing
         #expect(try JWKSet(example).keys.allSatisfy { !$0.isPrivate }, "a set never holds private keys")
     }
 
-    @Test func `RFC 7517 A 3 is two secrets, which a set leaves out`() throws {
+    @Test func `RFC 7517 A.3 contains two secrets, which JWKSet skips`() throws {
         let example = try Vectors.load("rfc7517-examples.json").object("A.3")
         let keys = try example.objects("keys").map { try JWK($0) }
         #expect(keys.map(\.bitCount) == [128, 512])
@@ -114,7 +114,7 @@ import Testing
         #expect(try JWKSet(example).skippedKeyCount == 2)
     }
 
-    @Test func `RFC 7517 B and RFC 7638 3 1 are read`() throws {
+    @Test func `the keys of RFC 7517 B and RFC 7638 3.1 are read`() throws {
         let key = try JWK(try Vectors.load("rfc7517-examples.json").object("B"))
         #expect(key.canVerify(.rs256) && key.bitCount == 2048)
         let example = try Vectors.load("rfc7636-rfc7638-hashes.json").object("thumbprint")
@@ -122,7 +122,7 @@ import Testing
         #expect(try JWK(try example.object("jwk")).thumbprint(.sha256) == thumbprint)
     }
 
-    @Test func `RFC 9449 proofs verify with the key in their header`() throws {
+    @Test func `the proofs of RFC 9449 verify with the key in their header`() throws {
         let file = try Vectors.load("rfc9449-dpop-examples.json")
         let key = try JWK(try file.object("jwk"))
         #expect(key.thumbprint() == (try file.string("jkt")))

@@ -3,9 +3,9 @@ import Testing
 
 @testable import JOSE
 
-/// Broken input in great numbers. The same numbers each time, so that a failure can be found again.
+/// Random changes to valid input. The seed is fixed, so that a failure is reproducible.
 @Suite struct RobustnessTests {
-    /// Pseudo-random numbers: the SplitMix64 generator.
+    /// The SplitMix64 generator of pseudo-random numbers.
     struct Numbers: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: [JWSAlgorithm.rs256, .ps512, .es256, .es512, .edDSA, .hs256])
-    func `no change of a token makes it verify or crash`(algorithm: JWSAlgorithm) throws {
+    func `no changed token verifies or crashes`(algorithm: JWSAlgorithm) throws {
         var numbers = Numbers(state: 1)
         let key = try #require(JWKTests.keys[algorithm])
         let text = try JWT.sign(["sub": "s", "aud": ["a"]], with: key, algorithm: algorithm).bytes
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [JWSAlgorithm.rs256, .es256, .es512, .edDSA, .hs256])
-    func `no change of a private key makes a pair that does not sign`(algorithm: JWSAlgorithm) throws {
+    func `a changed private key that is accepted still forms a valid pair`(algorithm: JWSAlgorithm) throws {
         var numbers = Numbers(state: 2)
         let key = try #require(JWKTests.keys[algorithm])
         let text = JSONValue.object(try key.privateJSON()).serialized()
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `no change of a JSON signature or a key set makes a crash`() throws {
+    @Test func `no changed JSON signature or key set crashes`() throws {
         var numbers = Numbers(state: 3)
         let key = try #require(JWKTests.keys[.es256])
         let jws = try JWS(signing: [1, 2, 3], with: key, algorithm: .es256).signed(with: key, algorithm: .es256)
@@ -68,7 +68,7 @@ import Testing
         let set = JSONValue.object(JWKSet([key, key]).json).serialized()
         for _ in 0..<2000 {
             if let read = try? JWS(parsingJSON: changed(text, &numbers)) {
-                // One of two good signatures is enough, and what it covers is the content.
+                // One of two valid signatures is enough if it covers the payload.
                 if let verified = try? read.verified(with: key, algorithms: [.es256]) {
                     #expect(verified.payload == [1, 2, 3])
                 }

@@ -3,7 +3,7 @@ import JOSE
 import TestSupport
 import Testing
 
-/// The vectors of RFC 7914 section 12; the one that takes 1 GiB is left out.
+/// The test vectors of RFC 7914 section 12, except the vector that uses 1 GiB.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct ScryptTests {
     @Test(
@@ -21,7 +21,7 @@ struct ScryptTests {
                 "7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2d5432955613f0fcf62d49705242a9af9e61e85dc0d651e40dfcf017b45575887"
             ),
         ])
-    func `scrypt gives what RFC 7914 says`(
+    func `scrypt matches the test vectors of RFC 7914`(
         passphrase: String, salt: String, cost: Int, blockSize: Int, parallelization: Int, expected: String
     ) throws {
         let scrypt = try Scrypt(cost: cost, blockSize: blockSize, parallelization: parallelization)
@@ -35,13 +35,13 @@ struct ScryptTests {
             (1 << 20, 8, 1),
             (.max, 1, 1), (.min, 1, 1),
         ])
-    func `parameters out of range are refused`(cost: Int, blockSize: Int, parallelization: Int) {
+    func `scrypt parameters out of range are rejected`(cost: Int, blockSize: Int, parallelization: Int) {
         #expect(throws: JOSEError.self) {
             try Scrypt(cost: cost, blockSize: blockSize, parallelization: parallelization)
         }
     }
 
-    @Test func `the standard parameters work, and another salt gives another key`() throws {
+    @Test func `the standard parameters work, and a different salt derives a different key`() throws {
         #expect(Scrypt.standard.cost == 131_072)
         let first = try Scrypt.standard.derive(passphrase: [1], salt: [1], count: 32)
         #expect(try Scrypt.standard.derive(passphrase: [1], salt: [2], count: 32) != first)

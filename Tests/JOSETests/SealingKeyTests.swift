@@ -8,15 +8,15 @@ import Testing
     init() throws { key = try SealingKey([UInt8](0..<32)) }
 
     @Test(arguments: [0, 1, 15, 16, 17, 100_000])
-    func `what was sealed opens with the same key and the same name`(count: Int) throws {
+    func `a sealed text opens with the same key and additional data`(count: Int) throws {
         let plaintext = [UInt8](repeating: 0xA5, count: count)
         let sealed = try key.seal(plaintext, authenticating: "record".bytes)
         #expect(sealed.count == count + SealingKey.overhead)
         #expect(try key.open(sealed, authenticating: "record".bytes) == plaintext)
     }
 
-    /// Test case 16 of the GCM specification that NIST SP 800-38D refers to.
-    @Test func `a published ciphertext opens`() throws {
+    /// Uses test case 16 of the GCM specification, which NIST SP 800-38D references.
+    @Test func `the published AES-GCM ciphertext opens`() throws {
         let key = try SealingKey("feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308".hexadecimal)
         let sealed =
             "cafebabefacedbaddecaf888522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa"
@@ -28,7 +28,7 @@ import Testing
         #expect(try key.open(sealed.hexadecimal, authenticating: authenticated) == plaintext.hexadecimal)
     }
 
-    @Test func `every changed bit is noticed`() throws {
+    @Test func `open detects every changed bit`() throws {
         let sealed = try key.seal("secret".bytes, authenticating: "a".bytes)
         for index in sealed.indices {
             for bit in 0..<8 {
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `another key, another name and a cut text are noticed`() throws {
+    @Test func `open rejects another key, other additional data and a truncated text`() throws {
         let sealed = try key.seal("secret".bytes, authenticating: "a".bytes)
         #expect(throws: JOSEError.unsealing) { try key.open(sealed, authenticating: "b".bytes) }
         #expect(throws: JOSEError.unsealing) { try key.open(sealed) }
@@ -49,16 +49,16 @@ import Testing
         }
     }
 
-    @Test func `sealing the same text twice gives two texts`() throws {
+    @Test func `sealing the same text twice produces two different texts`() throws {
         #expect(try key.seal("x".bytes) != key.seal("x".bytes))
         #expect(try SealingKey.random().bytes != SealingKey.random().bytes)
     }
 
-    @Test(arguments: [0, 16, 31, 33]) func `a key of another length is refused`(count: Int) {
+    @Test(arguments: [0, 16, 31, 33]) func `a sealing key of another length is rejected`(count: Int) {
         #expect(throws: JOSEError.self) { try SealingKey([UInt8](repeating: 1, count: count)) }
     }
 
-    @Test func `a key gives its bytes when asked, and to nobody else`() throws {
+    @Test func `descriptions of a sealing key contain no key bytes`() throws {
         #expect(key.bytes == [UInt8](0..<32))
         var dumped = ""
         dump(key, to: &dumped)

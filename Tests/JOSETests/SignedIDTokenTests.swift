@@ -3,7 +3,7 @@ import Testing
 
 @testable import JOSE
 
-/// The project's own cases. What a store does about an unknown key, and what claims must hold, is tested further up.
+/// The project's own cases. Other tests cover the reload of unknown keys and the checks of claims.
 @Suite struct SignedIDTokenTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let id: String
@@ -36,7 +36,7 @@ import Testing
         }
     }()
 
-    /// Replaces `<N x "A">` by N copies of the text.
+    /// Replaces `<N x "A">` with N copies of the text.
     static func expanded(_ text: String) -> String {
         guard let open = text.firstIndex(of: "<"), let close = text[open...].firstIndex(of: ">") else { return text }
         let words = text[text.index(after: open)..<close].split(separator: " ")
@@ -45,15 +45,15 @@ import Testing
             + expanded(String(text[text.index(after: close)...]))
     }
 
-    @Test func `all cases are there`() { #expect(Self.cases.count == 86) }
+    @Test func `the file contains all cases`() { #expect(Self.cases.count == 86) }
 
-    @Test(arguments: cases) func `the signature and the header decide as the case says`(_ example: Case) {
+    @Test(arguments: cases) func `the signature and header produce the expected result of the case`(_ example: Case) {
         var outcome = Self.outcome(example, example.keys)
-        // A caller loads the set once more when a key is missing or a signature does not match.
+        // A caller reloads the key set once if a key is missing or a signature does not match.
         if outcome == "key_not_found" || outcome == "signature", let keys = example.keysAfterRefetch {
             outcome = Self.outcome(example, keys)
         }
-        // The signatures of these are good: the times, the audience and the type are somebody else's to judge.
+        // The signatures of these cases are valid; other code checks the times, audience and type.
         let isAboutClaims = ["SJ-103", "SJ-104", "SJ-109"].contains(example.id)
         #expect(outcome == (isAboutClaims ? nil : example.reason) ?? "accept")
     }
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `the key sets of discovery give the keys that the cases name`() throws {
+    @Test func `the key sets of discovery contain the usable keys of each case`() throws {
         let cases = try Vectors.load("discovery-jwks.json").objects("cases")
         #expect(cases.count == 13)
         for example in cases {

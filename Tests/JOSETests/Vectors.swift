@@ -5,17 +5,17 @@ import Testing
 
 @testable import JOSE
 
-/// What a test needed and did not find.
+/// A missing member or file of a test.
 struct Missing: Error { let what: String }
 
-/// Published examples, and the project's own cases.
+/// The published examples and the project's own cases.
 enum Vectors {
-    /// One of the published files.
+    /// Returns a vector file of the project.
     static func load(_ name: String) throws -> JSONObject {
         try VectorFile.object(name)
     }
 
-    /// One of the files that are other people's and stay outside the repository; nil when they are not there.
+    /// Returns a file of the folder of published suites, or `nil` if it does not exist.
     static func shared(_ path: String) -> URL? {
         SharedFolder.url("vectors/jose/\(path)")
     }
@@ -49,7 +49,7 @@ extension JSONObject {
 extension String {
     var bytes: [UInt8] { Array(utf8) }
 
-    /// The bytes of hexadecimal digits.
+    /// The bytes that the hexadecimal digits encode.
     var hexadecimal: [UInt8] {
         let digits = Array(utf8)
         return stride(from: 0, to: digits.count - 1, by: 2).compactMap { index in

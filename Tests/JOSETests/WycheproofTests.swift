@@ -4,13 +4,13 @@ import Testing
 
 @testable import JOSE
 
-/// Google's and C2SP's cases, where they are present beside the repository.
+/// Tests the Wycheproof cases of C2SP, if the folder with the published files exists.
 @Suite(.enabled(if: Vectors.shared("wycheproof") != nil)) struct WycheproofTests {
     private func groups(_ name: String) throws -> [JSONObject] {
         try Vectors.object(of: try #require(Vectors.shared("wycheproof/\(name)"))).objects("testGroups")
     }
 
-    /// The cases of one file that do not come out as the file says.
+    /// Returns the cases of a file with a different result.
     private func deviations(_ name: String, _ isValid: (JSONObject, JSONObject) throws -> Bool?) throws -> [Int64] {
         var deviations: [Int64] = []
         var count = 0
@@ -36,7 +36,7 @@ import Testing
         #expect(deviations == [])
     }
 
-    /// Some groups on curves give their key as an uncompressed point alone.
+    /// Returns the JWK of a group whose key is an uncompressed point.
     private func point(_ group: JSONObject) throws -> JSONObject {
         let key = try group.object("publicKey")
         let coordinates = try key.string("uncompressed").hexadecimal.dropFirst()
@@ -47,17 +47,23 @@ import Testing
         ]
     }
 
-    @Test func `ECDSA on P-256`() throws { try raw("ecdsa_secp256r1_sha256_p1363_test.json", .es256) }
-    @Test func `ECDSA on P-384`() throws { try raw("ecdsa_secp384r1_sha384_p1363_test.json", .es384) }
-    @Test func `Ed25519`() throws { try raw("ed25519_test.json", .ed25519) }
-    @Test func `RSA with PSS`() throws { try raw("rsa_pss_2048_sha256_mgf1_32_test.json", .ps256) }
-    @Test func `RSA with PKCS 1 padding`() throws { try raw("rsa_signature_2048_sha256_test.json", .rs256, "keyJwk") }
+    @Test func `ECDSA on P-256 agrees with Wycheproof`() throws {
+        try raw("ecdsa_secp256r1_sha256_p1363_test.json", .es256)
+    }
+    @Test func `ECDSA on P-384 agrees with Wycheproof`() throws {
+        try raw("ecdsa_secp384r1_sha384_p1363_test.json", .es384)
+    }
+    @Test func `Ed25519 agrees with Wycheproof`() throws { try raw("ed25519_test.json", .ed25519) }
+    @Test func `RSA-PSS agrees with Wycheproof`() throws { try raw("rsa_pss_2048_sha256_mgf1_32_test.json", .ps256) }
+    @Test func `RSASSA-PKCS1-v1_5 agrees with Wycheproof`() throws {
+        try raw("rsa_signature_2048_sha256_test.json", .rs256, "keyJwk")
+    }
 
-    @Test func `HMAC with SHA-256`() throws {
+    @Test func `HMAC-SHA-256 agrees with Wycheproof`() throws {
         let deviations = try deviations("hmac_sha256_test.json") { group, test in
             let tag = try test.string("tag").hexadecimal
             let secret = try test.string("key").hexadecimal
-            // Truncated tags and short keys are not for JOSE: the primitive is tested with the one, the rule with the other.
+            // JOSE allows neither truncated tags nor short keys: skip the first, and test that the second are rejected.
             guard group["tagSize"]?.number?.int64 == 256 else { return nil }
             let code = SecretBytes(secret).authenticationCode(of: try test.string("msg").hexadecimal, .sha256)
             let key = try JWK(secret: secret)
@@ -72,7 +78,7 @@ import Testing
         #expect(deviations == [])
     }
 
-    /// The keys of a group, whatever form they come in. Broken ones make the case a refusal.
+    /// Returns the keys of a group in any format. Invalid keys cause a rejection of the case.
     private func keys(_ group: JSONObject) -> [JWK] {
         guard let object = group["public"]?.object ?? group["private"]?.object else { return [] }
         let objects = object["keys"]?.array?.compactMap(\.object) ?? [object]
@@ -88,33 +94,34 @@ import Testing
         }
     }
 
-    @Test func `JSON web signatures`() throws {
+    @Test func `JSON Web Signature agrees with Wycheproof except for known cases`() throws {
         let deviations = try deviations("json_web_signature_test.json") { group, test in
             verifies(try test.string("jws"), keys(group))
         }
-        // 346, 347, 350, 351: the key's alg is another than the header's. 367, 370: the same bytes as the valid 357.
-        // 372, 373: a question mark inside base64url.
+        // 346, 347, 350, 351: alg differs between key and header. 367, 370: the same bytes as the valid case 357. 372,
+        // 373: a
+        // question mark in base64url.
         #expect(deviations == [346, 347, 350, 351, 367, 370, 372, 373])
     }
 
-    @Test func `JSON web keys`() throws {
+    @Test func `JSON Web Key agrees with Wycheproof except for known cases`() throws {
         let deviations = try deviations("json_web_key_test.json") { group, test in
             verifies(try test.string("jws"), keys(group))
         }
-        // 1: the file would refuse a set that mixes kinds of keys. 4: it would refuse two keys of one name.
+        // 1: the file rejects a set with several key types. 4: it rejects two keys with the same kid.
         #expect(deviations == [1, 4])
     }
 
-    @Test func `JSON web cryptography`() throws {
+    @Test func `JSON Web Crypto agrees with Wycheproof except for a known case`() throws {
         let deviations = try deviations("json_web_crypto_test.json") { group, test in
             guard let text = test["jws"]?.string else { return nil }
             return verifies(text, keys(group))
         }
-        // 47: the file would refuse a set that mixes kinds of keys.
+        // 47: the file rejects a set with several key types.
         #expect(deviations == [47])
     }
 
-    @Test func `encrypted tokens are not read as signed ones`() throws {
+    @Test func `an encrypted token is not parsed as a JWS`() throws {
         for group in try groups("json_web_crypto_test.json") {
             for test in try group.objects("tests") {
                 guard let text = test["jwe"]?.string, text.split(separator: ".").count == 5 else { continue }

@@ -18,13 +18,13 @@ private func client(_ listener: LoopbackListener) async throws -> RawClient {
     }
 }
 
-@Test func `a injectedError closes without an answer`() async throws {
+@Test func `closeWithoutResponse closes the connection without a response`() async throws {
     let listener = try listener(.closeWithoutResponse)
     let client = try await client(listener)
     #expect(try await onThread { try client.receiveAll() }.isEmpty)
 }
 
-@Test func `a injectedError cuts the content`() async throws {
+@Test func `cut shortens the content`() async throws {
     let listener = try listener(.cut(bodyBytes: 4))
     let client = try await client(listener)
     let text = String(decoding: try await onThread { try client.receiveAll() }, as: UTF8.self)
@@ -32,7 +32,7 @@ private func client(_ listener: LoopbackListener) async throws -> RawClient {
     #expect(text.hasSuffix("\r\n\r\n0123"))
 }
 
-@Test func `a injectedError stalls until the listener closes`() async throws {
+@Test func `stall sends no response until the listener closes`() async throws {
     let listener = try listener(.stall)
     let (first, other) = (try await client(listener), try await client(listener))
     async let received = onThread { try first.receiveAll() }
@@ -41,7 +41,7 @@ private func client(_ listener: LoopbackListener) async throws -> RawClient {
     #expect(try await received.isEmpty)
 }
 
-@Test func `a injectedError drips the content`() async throws {
+@Test func `drip sends the content in small parts`() async throws {
     let listener = try listener(.drip(bytes: 3, every: .milliseconds(10)))
     let client = try await client(listener)
     let (answer, pieces) = try await onThread {
@@ -58,8 +58,8 @@ private func client(_ listener: LoopbackListener) async throws -> RawClient {
     #expect(pieces > 1)
 }
 
-@Test func `a injectedError sends content without end`() async throws {
-    // 10 GB in small memory: the client goes away after 20 MB, and the listener survives that.
+@Test func `endless repeats the content up to its size`() async throws {
+    // 10 GB with little memory: the client disconnects after 20 MB, and the listener continues.
     let listener = try listener(.endless(bytes: 10_000_000_000))
     let first = try await client(listener)
     let count = try await onThread {

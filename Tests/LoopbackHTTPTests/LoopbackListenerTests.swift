@@ -12,7 +12,7 @@ private func get(_ path: String, _ port: UInt16, _ more: String = "") -> String 
     "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\(more)\r\n"
 }
 
-@Test func `a connection carries many requests when it may`() async throws {
+@Test func `a connection can carry many requests`() async throws {
     let listener = try LoopbackListener(limits: .server) { echo($0) }
     let port = listener.port
     let texts = try await onThread {
@@ -28,7 +28,7 @@ private func get(_ path: String, _ port: UInt16, _ more: String = "") -> String 
     #expect(texts == (1...50).map { "GET /\($0) " })
 }
 
-@Test func `pipelined requests are answered in order`() async throws {
+@Test func `pipelined requests receive responses in order`() async throws {
     let listener = try LoopbackListener(limits: .server) { echo($0) }
     let port = listener.port
     let texts = try await onThread {
@@ -41,7 +41,7 @@ private func get(_ path: String, _ port: UInt16, _ more: String = "") -> String 
     #expect(texts == (1...20).map { "GET /\($0) " })
 }
 
-@Test func `the number of requests on a connection has a limit`() async throws {
+@Test func `the number of requests on a connection is limited`() async throws {
     var limits = LoopbackListener.Limits()
     limits.requestsPerConnection = 2
     let listener = try LoopbackListener(limits: limits) { echo($0) }
@@ -55,7 +55,7 @@ private func get(_ path: String, _ port: UInt16, _ more: String = "") -> String 
     #expect(!received.contains("GET /3 "))
 }
 
-@Test func `content arrives whole and too much of it is refused`() async throws {
+@Test func `content up to the limit arrives, and more receives 413`() async throws {
     var limits = LoopbackListener.Limits()
     limits.bodyBytes = 100_000
     let listener = try LoopbackListener(limits: limits) {
@@ -69,7 +69,7 @@ private func get(_ path: String, _ port: UInt16, _ more: String = "") -> String 
     #expect(try await exchange(port: listener.port, post(100_001))?.status == 413)
 }
 
-@Test func `a client that waits for leave to send is told to go on`() async throws {
+@Test func `Expect: 100-continue receives an interim response`() async throws {
     let listener = try LoopbackListener { echo($0) }
     let port = listener.port
     let answers = try await onThread {
@@ -84,7 +84,7 @@ private func get(_ path: String, _ port: UInt16, _ more: String = "") -> String 
     #expect(answers[1]?.text == "POST /a ok")
 }
 
-@Test func `HEAD is answered with the length and without the content`() async throws {
+@Test func `HEAD receives the length without the content`() async throws {
     let listener = try LoopbackListener { _ in LoopbackResponse(status: 200, body: Data("12345".utf8)) }
     let port = listener.port
     let raw = "HEAD / HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n"
@@ -118,7 +118,7 @@ private func get(_ path: String, _ port: UInt16, _ more: String = "") -> String 
     ("POST / HTTP/1.1\r\nHost: H\r\nExpect: magic\r\nContent-Length: 1\r\n\r\nx", 417),
     ("CONNECT H HTTP/1.1\r\nHost: H\r\n\r\n", 501),
 ])
-func `requests are read strictly`(raw: String, status: Int) async throws {
+func `malformed requests receive an error status`(raw: String, status: Int) async throws {
     let listener = try LoopbackListener { echo($0) }
     let request = raw.replacingOccurrences(of: "H\r\n", with: "127.0.0.1:\(listener.port)\r\n")
         .replacingOccurrences(of: "H\n", with: "127.0.0.1:\(listener.port)\n")
@@ -126,13 +126,13 @@ func `requests are read strictly`(raw: String, status: Int) async throws {
     #expect(try await exchange(port: listener.port, request)?.status == status)
 }
 
-@Test func `many header fields are refused`() async throws {
+@Test func `too many header fields receive 431`() async throws {
     let listener = try LoopbackListener { echo($0) }
     let many = String(repeating: "A: b\r\n", count: 101)
     #expect(try await exchange(port: listener.port, get("/", listener.port, many))?.status == 431)
 }
 
-@Test func `the target reaches the handler as it was sent`() async throws {
+@Test func `the handler receives the target unchanged`() async throws {
     let listener = try LoopbackListener { request in
         LoopbackResponse(status: 200, body: Data("\(request.path)|\(request.query ?? "-")".utf8))
     }
@@ -144,25 +144,25 @@ func `requests are read strictly`(raw: String, status: Int) async throws {
     }
 }
 
-@Test func `localhost is reached by both families under one port`() async throws {
+@Test func `localhost listens on IPv4 and IPv6 with the same port`() async throws {
     let listener = try LoopbackListener(host: "localhost") { echo($0) }
     let port = listener.port
     for host in ["localhost", "LOCALHOST", "127.0.0.1"] {
         let answer = try await exchange(port: port, "GET / HTTP/1.1\r\nHost: \(host):\(port)\r\n\r\n")
         #expect(answer?.status == 200)
     }
-    // A machine without IPv6 has one family only.
+    // Without IPv6 there is only one family.
     guard (try? LoopbackListener(host: "::1", handler: { echo($0) })) != nil else { return }
     let six = try await exchange(port: port, "GET / HTTP/1.1\r\nHost: [::1]:\(port)\r\n\r\n", address: "::1")
     #expect(six?.status == 200)
 }
 
 @Test(arguments: ["0.0.0.0", "::", "192.0.2.1", "example.com", "", "127.0.0.01", "127.0.0.256", "127.1", "localhost."])
-func `only loopback is listened on`(host: String) {
+func `a listener accepts only loopback hosts`(host: String) {
     #expect(throws: LoopbackError.notLoopback(host: host)) { try LoopbackListener(host: host) { echo($0) } }
 }
 
-@Test func `a taken port is named with what to do`() throws {
+@Test func `a port in use is an error with its remedy`() throws {
     let first = try LoopbackListener { echo($0) }
     let error = #expect(throws: LoopbackError.self) { try LoopbackListener(port: first.port) { echo($0) } }
     #expect(error == .portTaken(first.port))
@@ -170,7 +170,7 @@ func `only loopback is listened on`(host: String) {
     #expect(error?.description.contains("choose another port") == true)
 }
 
-/// A port that nobody is given by chance: below those that the system hands out.
+/// Returns a free port below the ephemeral range, so that no other process receives it by chance.
 private func quietPort() throws -> UInt16 {
     while true {
         let port = UInt16.random(in: 10_000..<30_000)
@@ -183,7 +183,7 @@ private func quietPort() throws -> UInt16 {
     }
 }
 
-@Test func `the port is free when close returns`() async throws {
+@Test func `the port is free after close()`() async throws {
     let port = try quietPort()
     for _ in 0..<50 {
         let listener = try LoopbackListener(port: port) { echo($0) }
@@ -193,13 +193,13 @@ private func quietPort() throws -> UInt16 {
     }
 }
 
-@Test func `a listener that is let go gives its port back`() throws {
+@Test func `a deinitialized listener releases its port`() throws {
     let port = try quietPort()
     _ = try LoopbackListener(port: port) { echo($0) }
     _ = try LoopbackListener(port: port) { echo($0) }
 }
 
-@Test func `silent connections do not use the listener up`() async throws {
+@Test func `silent connections do not block the listener`() async throws {
     var limits = LoopbackListener.Limits()
     limits.connections = 4
     let listener = try LoopbackListener(limits: limits) { echo($0) }
@@ -232,7 +232,7 @@ private func quietPort() throws -> UInt16 {
     #expect(received == 200)
 }
 
-@Test func `a handler that takes too long is cancelled and answered for`() async throws {
+@Test func `a slow handler is cancelled, and the client receives 503`() async throws {
     var limits = LoopbackListener.Limits()
     limits.responseTime = .milliseconds(50)
     let (cancelled, continuation) = AsyncStream<Bool>.makeStream()
@@ -245,10 +245,10 @@ private func quietPort() throws -> UInt16 {
     #expect(await cancelled.first { _ in true } == true)
 }
 
-@Test func `closing cancels handlers and lets them answer`() async throws {
+@Test func `shutDown() cancels handlers and sends their responses`() async throws {
     let (entered, continuation) = AsyncStream<Void>.makeStream()
     var limits = LoopbackListener.Limits()
-    // Where every test runs at once, a cancelled handler may have to wait for its turn.
+    // With many parallel tests, a cancelled handler can wait for its turn.
     limits.closingTime = .seconds(30)
     let listener = try LoopbackListener(limits: limits) { _ in
         continuation.yield()
@@ -262,7 +262,7 @@ private func quietPort() throws -> UInt16 {
     #expect(try await answer?.text == "cancelled")
 }
 
-@Test func `an answer under way is finished when the listener closes`() async throws {
+@Test func `close() finishes responses in progress`() async throws {
     let size = 8 << 20
     let (entered, continuation) = AsyncStream<Void>.makeStream()
     var limits = LoopbackListener.Limits()
@@ -281,11 +281,11 @@ private func quietPort() throws -> UInt16 {
     _ = await entered.first { _ in true }
     listener.close()
     #expect(try await onThread { try client.receiveAll().count } > size)
-    // The port was free meanwhile, and the end is told.
+    // close() released the port; shutDown() waits for the responses.
     await listener.shutDown()
 }
 
-@Test func `fields of a response cannot break the answer`() async throws {
+@Test func `invalid response fields are dropped`() async throws {
     let listener = try LoopbackListener { _ in
         LoopbackResponse(
             status: 200,
@@ -304,7 +304,7 @@ private func quietPort() throws -> UInt16 {
     #expect(answer.field("Content-Security-Policy")?.contains("form-action 'none'") == true)
 }
 
-@Test func `requests and responses do not print what they carry`() {
+@Test func `descriptions contain no request or response data`() {
     let request = LoopbackRequest(
         target: "/cb?code=SECRET", path: "/cb", query: "code=SECRET", fields: ["Cookie": "SECRET"],
         body: Data("SECRET".utf8), host: "127.0.0.1:1")

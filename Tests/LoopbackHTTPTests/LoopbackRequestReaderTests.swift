@@ -13,7 +13,7 @@ private let limits: LoopbackListener.Limits = {
 }()
 private let authority = LoopbackAuthority(host: "127.0.0.1", port: 80)
 
-/// What a reader makes of bytes that arrive in pieces: the first request with what it took, or the refusal.
+/// Returns the first request or the rejection after the bytes arrive in pieces.
 private func outcome(_ bytes: [UInt8], pieces: [Int]) -> Result<
     LoopbackRequestReader.Step, LoopbackRequestReader.Rejection
 > {
@@ -32,7 +32,7 @@ private func outcome(_ bytes: [UInt8], pieces: [Int]) -> Result<
     return .success(last)
 }
 
-@Test func `how the bytes are cut does not matter, whatever they are`() {
+@Test func `the split of the bytes does not change the result`() {
     var numbers = FixedNumbers(state: 7)
     let good = Array("POST /a?b=c HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nX-Y: z\r\n\r\nhello".utf8)
     let alphabet = Array("\r\n :/?%#0aZ\u{0}\u{7F}".utf8) + [0x80, 0xFF]
@@ -53,7 +53,7 @@ private func outcome(_ bytes: [UInt8], pieces: [Int]) -> Result<
         let whole = outcome(bytes, pieces: [])
         let cut = outcome(bytes, pieces: pieces)
         let single = outcome(bytes, pieces: Array(0..<bytes.count))
-        // A refusal may come earlier, and for a fault that stands earlier; a request is the same request.
+        // With pieces, a rejection can come sooner and for an earlier error, but a request is the same.
         if case .success(let step) = whole {
             #expect(cut == .success(step) && single == .success(step))
             if case .request = step { accepted += 1 }
@@ -64,13 +64,13 @@ private func outcome(_ bytes: [UInt8], pieces: [Int]) -> Result<
     #expect(accepted > 500 && accepted < 4_500)
 }
 
-@Test func `on port 80 the port may be left out`() {
+@Test func `on port 80 the Host field may omit the port`() {
     #expect(authority.contains("127.0.0.1") && authority.contains("127.0.0.1:80"))
     let six = LoopbackAuthority(host: "::1", port: 8080)
     #expect(six.contains("[::1]:8080") && !six.contains("[::1]") && !six.contains("127.0.0.1:8080"))
 }
 
-/// Numbers that are the same in every run.
+/// A random number generator with a fixed seed.
 private struct FixedNumbers: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {

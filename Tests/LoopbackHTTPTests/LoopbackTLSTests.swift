@@ -50,7 +50,7 @@ private let privateKey = """
     jY8Vg7CXtmKjUpLx3S0sagTXjB+7CLE/msOi/RjDV+3A==
     """
 
-/// A TLS client that reads only as many bytes as it is told to. It does not check the certificate.
+/// A TLS client that limits how many bytes it reads. It does not verify the certificate.
 private final class SlowTLSClient {
     private let library: LibSSL
     private let session: OpaquePointer
@@ -73,7 +73,7 @@ private final class SlowTLSClient {
         setConnectState(session)
     }
 
-    /// Tests on another thread cannot record an issue.
+    /// Throws instead of recording an issue, because the test uses this class on another thread.
     private static func found<Value>(_ value: Value?) throws -> Value {
         guard let value else { throw RawClientError(operation: "preparing the connection", code: errno) }
         return value
@@ -84,7 +84,7 @@ private final class SlowTLSClient {
         library.freeContext(context)
     }
 
-    /// Makes the listener send in small parts: the system of this process has both ends of the connection.
+    /// Shrinks the listener's send buffer. Both ends of the connection are in this process.
     func shrinkListenersBuffer() throws {
         func name(_ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32) -> UInt16? {
             var address = sockaddr_in()
@@ -117,7 +117,7 @@ private final class SlowTLSClient {
         return true
     }
 
-    /// Decrypts the received bytes. The first call begins the handshake.
+    /// Decrypts the received bytes. The first call starts the handshake.
     func decrypt() -> [UInt8] {
         var (all, piece) = ([UInt8](), [UInt8](repeating: 0, count: 16 << 10))
         library.clearErrors()
@@ -163,7 +163,7 @@ private final class SlowTLSClient {
         try client.shrinkListenersBuffer()
         try client.send("GET / HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n")
         var received = client.decrypt()
-        // For two TLS records of 16 KiB, each longer than the idle time, although some bytes of it are read all the time.
+        // Two TLS records of 16 KiB, each slower than the idle time, although the client reads continuously.
         for _ in 0..<40 {
             guard try client.receive(1024) else { break }
             received += client.decrypt()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LoopbackHTTP
 
-/// One case of loopback-requests.json.
+/// A case of loopback-requests.json.
 struct LoopbackCase: Sendable, CustomTestStringConvertible {
     let id: String
     let title: String
@@ -28,12 +28,12 @@ struct LoopbackCase: Sendable, CustomTestStringConvertible {
         }
     }()
 
-    /// The bytes to send, for a listener on this port.
+    /// Returns the bytes to send to a listener on this port.
     func bytes(port: UInt16) throws -> [UInt8] {
         if let encoded = input["raw_base64"]?.string {
             let text = String(decoding: try #require(Data(base64Encoded: encoded)), as: UTF8.self)
             guard text.contains("51004") else { return Array(try #require(Data(base64Encoded: encoded))) }
-            // Not UTF-8 in the middle: replace the port byte by byte.
+            // Not valid UTF-8: replace the port in the bytes.
             var bytes = Array(try #require(Data(base64Encoded: encoded)))
             let old = Array("51004".utf8)
             let at = try #require(bytes.indices.first { bytes[$0...].starts(with: old) })
@@ -52,7 +52,7 @@ struct LoopbackCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// Plays the redirect endpoint of one sign-in: `/callback`, GET only, one state, once.
+/// The redirect endpoint of one sign-in: `/callback`, GET only, one state, once.
 final class PlayedRedirect: Sendable {
     let completions = Mutex(0)
     private let completed = Mutex(false)
@@ -77,12 +77,12 @@ final class PlayedRedirect: Sendable {
     }
 }
 
-@Test func `every published case of the loopback listener has a test`() throws {
+@Test func `the tests cover each published case of the loopback listener`() throws {
     try VectorCoverage.check("loopback-requests", run: LoopbackCase.all.map(\.id))
 }
 
 @Test(arguments: LoopbackCase.all)
-func `the loopback listener does as the vectors say`(vector: LoopbackCase) async throws {
+func `the loopback listener responds as the case expects`(vector: LoopbackCase) async throws {
     let redirect = PlayedRedirect()
     var limits = LoopbackListener.Limits()
     if vector.input["stall_seconds"] != nil { limits.requestTime = .milliseconds(200) }
@@ -97,7 +97,7 @@ func `the loopback listener does as the vectors say`(vector: LoopbackCase) async
 
     let statuses = try #require(vector.expect["status"]?.array)
     if vector.input["peer"] != nil {
-        // Bound to 127.0.0.1 alone: not even another loopback address reaches it.
+        // The listener is bound only to 127.0.0.1: other loopback addresses do not reach it.
         #expect(statuses == ["refused"])
         await #expect(throws: RawClientError.self) {
             try await onThread { _ = try RawClient(port: port, address: "127.0.0.2") }
@@ -111,7 +111,7 @@ func `the loopback listener does as the vectors say`(vector: LoopbackCase) async
             client.send(bytes, pieces: pieces)
             if bytes.isEmpty { client.endSending() }
             if stalls {
-                // The good request completes while this one hangs.
+                // The valid request completes while this one stalls.
                 let other = try RawClient(port: port)
                 other.send(good)
                 let answer = RawAnswer.parse(try other.receiveAll())?.0
@@ -141,7 +141,7 @@ func `the loopback listener does as the vectors say`(vector: LoopbackCase) async
     let effect = completed - (hangs ? 1 : 0) == 1 ? "completed" : "unchanged"
     let alternatives = [vector.expect["login"]?.string, vector.alsoAcceptable?["login"]?.string]
     #expect(alternatives.contains(effect), "\(effect)")
-    // Nothing of this harms the next request.
+    // The case does not affect the next request.
     #expect(try await exchange(port: port, good) != nil)
 }
 

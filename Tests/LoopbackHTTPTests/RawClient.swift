@@ -12,7 +12,7 @@ import TestSupport
     import Glibc
 #endif
 
-/// Runs blocking work on a thread of its own, so that no thread of the cooperative pool waits.
+/// Runs blocking work on a separate thread, so that no thread of the cooperative pool blocks.
 func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
@@ -24,13 +24,13 @@ struct RawClientError: Error {
     let code: Int32
 }
 
-/// A client that sends exactly the bytes it is told to. Its calls block: use it within ``onThread(_:)``.
+/// A client that sends the given bytes unchanged. Its calls block: use it inside ``onThread(_:)``.
 final class RawClient: Sendable {
     let descriptor: Int32
 
-    /// Connects to 127.0.0.1, or to another address of the same family, or to ::1.
+    /// Creates a connection to 127.0.0.1 or another loopback address.
     ///
-    /// - Parameter receiveBuffer: The size of the system's buffer for received bytes, if it is not the usual one.
+    /// - Parameter receiveBuffer: The size of the socket's receive buffer. The default is the system's.
     init(port: UInt16, address: String = "127.0.0.1", receiveBuffer: Int32? = nil) throws {
         #if canImport(Glibc)
             let stream = Int32(SOCK_STREAM.rawValue)
@@ -40,7 +40,7 @@ final class RawClient: Sendable {
         let six = address.contains(":")
         descriptor = socket(six ? AF_INET6 : AF_INET, stream, 0)
         var limit = timeval()
-        // Long: where every test runs at once, an answer can take its time. A right one is never waited for this long.
+        // A generous limit, because responses can be slow while many tests run. A correct response does not need it.
         limit.tv_sec = .init(TestTime.seconds(60))
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         if var receiveBuffer {
@@ -69,7 +69,7 @@ final class RawClient: Sendable {
 
     deinit { FileDescriptor.close(descriptor) }
 
-    /// Sends everything, in pieces of this size; stops silently when the other side is gone.
+    /// Sends the bytes in pieces of this size, and stops if the peer has disconnected.
     func send(_ bytes: [UInt8], pieces: Int = .max) {
         var position = 0
         while position < bytes.count {
@@ -83,7 +83,7 @@ final class RawClient: Sendable {
 
     func endSending() { StreamSocket.endSending(descriptor) }
 
-    /// One read; nil at the end of the connection. Throws when nothing comes for a minute.
+    /// Returns the bytes of one read, or `nil` at the end of the connection. Throws after the receive timeout.
     func receive(_ limit: Int = 65536) throws -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: limit)
         let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
@@ -92,14 +92,14 @@ final class RawClient: Sendable {
         throw RawClientError(operation: "receive", code: errno)
     }
 
-    /// Everything until the end of the connection.
+    /// Returns all bytes until the end of the connection.
     func receiveAll() throws -> [UInt8] {
         var all: [UInt8] = []
         while let piece = try receive() { all += piece }
         return all
     }
 
-    /// One answer, by its Content-Length; what follows it stays in `rest`.
+    /// Returns the next response and keeps the additional bytes in `rest`.
     func receiveAnswer(rest: inout [UInt8], hasContent: Bool = true) throws -> RawAnswer? {
         while true {
             if let (answer, length) = RawAnswer.parse(rest, hasContent: hasContent) {
@@ -112,13 +112,13 @@ final class RawClient: Sendable {
     }
 }
 
-/// An answer as it came.
+/// A parsed response.
 struct RawAnswer: Sendable {
     var status: Int
     var head: String
     var body: [UInt8]
 
-    /// Reads an answer and how many bytes it took. Without a Content-Length the content is everything.
+    /// Parses a response and returns its length. Without Content-Length, the content is the rest.
     static func parse(_ bytes: [UInt8], hasContent: Bool = true) -> (RawAnswer, Int)? {
         guard let end = bytes.indices.first(where: { bytes[$0...].starts(with: [13, 10, 13, 10]) }) else { return nil }
         let head = String(decoding: bytes[..<end], as: UTF8.self)
@@ -139,7 +139,7 @@ struct RawAnswer: Sendable {
     var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-/// Sends one request on a connection of its own and reads until the connection ends.
+/// Sends one request on a new connection and reads until the connection ends.
 func exchange(port: UInt16, _ raw: String, address: String = "127.0.0.1") async throws -> RawAnswer? {
     try await onThread {
         let client = try RawClient(port: port, address: address)
