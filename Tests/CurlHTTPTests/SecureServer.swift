@@ -13,8 +13,7 @@ final class CertificateFolder: Sendable {
     }
 
     /// Creates the authority `ca.pem`, the certificates `good` (for loopback), `other` (for another host) and
-    /// `expired`, which
-    /// it signs, and the self-signed `self`.
+    /// `expired`, which it signs, and the self-signed `self`.
     init() throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "certificates-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -22,9 +22,8 @@ private struct ShapeCase: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// Creates a GET case. `{ada}` is Ada's identifier, `{aoife}` has a manager, `{gone}` is deleted, and
-    /// `{photoless}`,
-    /// `{pictured}` and `{mailless}` are users with or without a photo or mailbox.
+    /// Creates a GET case. `{ada}` is Ada's identifier, `{aoife}` has a manager, `{gone}` is deleted,
+    /// and `{photoless}`, `{pictured}` and `{mailless}` are users with or without a photo or mailbox.
     static func get(
         _ name: String, _ target: String, advanced: Bool = false, fields: HTTPFields = [:], fault: String? = nil,
         except: [String: String] = [:]

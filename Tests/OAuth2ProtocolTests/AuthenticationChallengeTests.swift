@@ -12,7 +12,7 @@ struct AuthenticationChallengeTests {
     static let decisions = file.cases { $0.expect["decision"] != nil }
 
     @Test(arguments: fields)
-    func `a field is read as its case says`(vector: VectorCase) throws {
+    func `a WWW-Authenticate field is parsed as its case says`(vector: VectorCase) throws {
         let found = AuthenticationChallenge.challenges(in: Self.fields(vector))
         switch vector.outcome {
         case "any": break
@@ -31,10 +31,10 @@ struct AuthenticationChallengeTests {
     }
 
     @Test(arguments: decisions)
-    func `an answer of a resource is decided as its case says`(vector: VectorCase) throws {
+    func `a resource response is handled as its case says`(vector: VectorCase) throws {
         var fields = Self.fields(vector)
         if let nonce = vector.input["dpop_nonce_header"]?.string { fields["DPoP-Nonce"] = nonce }
-        // The nonce cases are those of a client that sent a DPoP token.
+        // The nonce cases are from a client that sent a DPoP token.
         let isDPoP = vector.input["dpop_nonce_header"] != nil || vector.input["token_type"]?.string == "dpop"
         let answer = ResourceResponse.decide(
             HTTPResponse(status: vector.input.int("status") ?? 401, fields: fields),
@@ -60,7 +60,7 @@ struct AuthenticationChallengeTests {
         return fields
     }
 
-    @Test func `challenges of other schemes alone are no reason to refresh`() {
+    @Test func `only a challenge with the scheme of the token leads to a refresh`() {
         for (type, field) in [("dpop", "Bearer realm=\"x\""), ("bearer", "Basic realm=\"x\"")] {
             let answer = ResourceResponse.decide(
                 HTTPResponse(status: 401, fields: ["WWW-Authenticate": field]), tokenType: type, hasRefreshToken: true,
@@ -69,14 +69,14 @@ struct AuthenticationChallengeTests {
         }
     }
 
-    @Test func `a missing scope is told and never widened`() {
+    @Test func `a missing scope is reported and not requested automatically`() {
         let fields: HTTPFields = ["WWW-Authenticate": #"Bearer error="insufficient_scope", scope="a b""#]
         let answer = ResourceResponse.decide(
             HTTPResponse(status: 403, fields: fields), hasRefreshToken: true, isRetry: false)
         #expect(answer == .needsScope(["a", "b"]))
     }
 
-    @Test func `Entra's claims challenge gives the claims to sign in with`() throws {
+    @Test func `Entra's claims challenge returns the claims for the sign-in`() throws {
         let fields: HTTPFields = [
             "WWW-Authenticate": #"Bearer realm="", error="insufficient_claims", claims="eyJhIjoxfQ==""#
         ]
@@ -89,12 +89,12 @@ struct AuthenticationChallengeTests {
         #expect(error.claims == #"{"a":1}"#)
     }
 
-    @Test func `a parameter that stands twice is unknown`() {
+    @Test func `a duplicate challenge parameter is ignored`() {
         let fields: HTTPFields = ["WWW-Authenticate": #"Bearer error="a", error="b", error="c", realm="r""#]
         #expect(AuthenticationChallenge.challenges(in: fields).map(\.parameters) == [["realm": "r"]])
     }
 
-    @Test func `a huge field is read as none`() {
+    @Test func `a field that is too long has no challenges`() {
         let fields: HTTPFields = ["WWW-Authenticate": "Bearer a=" + String(repeating: "x", count: 1 << 20)]
         #expect(AuthenticationChallenge.challenges(in: fields).isEmpty)
     }

@@ -8,17 +8,17 @@ import Testing
 /// The published redirects.
 struct AuthorizationResponseTests {
     static let leftOut = [
-        "AR-070": "taking a pending sign-in out when its redirect came is the store's"
+        "AR-070": "the store removes the pending sign-in after its redirect"
     ]
 
-    /// The reasons that end a sign-in, although their cases keep it waiting: with the right state and another issuer, or none, no other
-    /// response will arrive.
+    /// The reasons that end a sign-in, although their cases keep it waiting: the state matches, but the issuer is wrong
+    /// or missing, so no other response will arrive.
     static let ending: Set = ["iss_mismatch", "iss_missing"]
 
     static let cases = VectorFile("authorization-responses", deep: ["pending"]).cases(except: leftOut)
 
-    /// Microsoft Entra suggests `http://localhost`, and a browser requests `/`.
-    @Test func `an empty path of a redirect URI is the path of the root`() throws {
+    /// Compares redirect URIs with browser requests: Entra suggests `http://localhost`, and a browser requests `/`.
+    @Test func `an empty path in a redirect URI equals the root path`() throws {
         let redirect = try RedirectURI("http://localhost:8400")
         #expect(redirect.matches("http://localhost:8400/?code=a"))
         #expect(redirect.matches("http://localhost:8400?code=a"))
@@ -28,10 +28,10 @@ struct AuthorizationResponseTests {
     }
 
     @Test(arguments: cases)
-    func `a redirect is judged as its case says`(vector: VectorCase) throws {
+    func `a redirect is accepted or rejected as its case says`(vector: VectorCase) throws {
         let pending = vector.input["pending"]?.object ?? [:]
         let kept = PendingAuthorization(
-            // A sign-in without a state does not exist here: where a case has none, what comes cannot be its state.
+            // This library always has a state: without a state in the case, no response can match.
             state: pending["state"]?.string ?? "one that the case does not have", nonce: nil,
             verifier: CodeVerifier(random: Array(repeating: 7, count: 32)),
             redirectURI: try RedirectURI(try #require(pending["redirect_uri"]?.string)),
@@ -52,10 +52,10 @@ struct AuthorizationResponseTests {
             }
         } catch {
             let expected = try #require(Outcome(expected: vector.expect), "got \(error)")
-            // A state that nobody sent is, here, not the one that was sent.
+            // In this library, an unexpected state is a mismatch.
             let unasked = pending["state"] == .null && expected == .redirect("state_unexpected")
             #expect(Outcome(error) == (unasked ? .redirect("state_mismatch") : expected))
-            // A redirect that is not the answer leaves the sign-in waiting; the provider's own error ends it.
+            // A redirect that does not match keeps the sign-in waiting; an error of the provider ends it.
             if let waits = vector.expect["keeps_waiting"]?.bool {
                 let ends: Bool
                 if case .redirect(let error) = error as? OAuth2Error {
@@ -80,12 +80,12 @@ struct AuthorizationResponseTests {
         }
     }
 
-    @Test func `parameters beside the protocol's decode as forms do`() throws {
+    @Test func `additional parameters are decoded as form data`() throws {
         let pairs = try #require(FormEncoding.decode("x=+%25%26%2B%C2%A3%E2%82%AC"))
         #expect(pairs.map(\.value) == [" %&+£€"])
     }
 
-    @Test func `an Entra template in the announced issuer is filled by the redirect's own tenant`() {
+    @Test func `Entra's tenant template accepts the issuer of any one tenant`() {
         let template = "https://login.microsoftonline.com/{tenantid}/v2.0"
         #expect(AuthorizationResponse.isIssuer("https://login.microsoftonline.com/0a-1/v2.0", of: template))
         #expect(!AuthorizationResponse.isIssuer("https://login.microsoftonline.com/a/b/v2.0", of: template))

@@ -19,7 +19,7 @@ struct BackchannelTests {
         (BackchannelAuthenticationRequest.Hint.login("ada@example.com"), "login_hint", "ada@example.com"),
         (.loginToken(Secret("lt")), "login_hint_token", "lt"), (.idToken(Secret("it")), "id_token_hint", "it"),
     ])
-    func `a backchannel request names the user in one way`(
+    func `a backchannel request has exactly one hint for the user`(
         hint: BackchannelAuthenticationRequest.Hint, name: String, value: String
     ) throws {
         let request = try BackchannelAuthenticationRequest(
@@ -37,7 +37,7 @@ struct BackchannelTests {
         }
     }
 
-    @Test func `a backchannel request needs openid and a provider that offers it`() throws {
+    @Test func `a backchannel request requires openid and a provider with the endpoint`() throws {
         #expect(throws: OAuth2Error.self) {
             try BackchannelAuthenticationRequest(
                 server: server(), client: Client(id: "c"), hint: .login("ada"), scope: ["read"])
@@ -48,7 +48,7 @@ struct BackchannelTests {
         }
     }
 
-    @Test func `a backchannel sign-in is polled at its interval until the tokens arrive`() throws {
+    @Test func `a backchannel sign-in polls at its interval until the tokens arrive`() throws {
         let began = try BackchannelAuthentication.read(
             .json(["auth_req_id": "1c266114", "expires_in": 120, "interval": 2]))
         #expect(began.requestID == Secret("1c266114") && began.expiresIn == 120)
@@ -64,7 +64,7 @@ struct BackchannelTests {
             polling.next(.response(.json(["error": "authorization_pending"], status: 400)), now: 12) == .poll(at: 14))
         let tokens = HTTPResponse.json(["access_token": "at", "token_type": "Bearer"])
         guard case .tokens(let response) = polling.next(.response(tokens), now: 14) else {
-            Issue.record("no tokens")
+            Issue.record("the step returned no tokens")
             return
         }
         #expect(response.accessToken == Secret("at"))
@@ -97,7 +97,7 @@ struct BackchannelTests {
             expectsIssuer: true, scope: [])
     }
 
-    @Test func `the parameters of a signed response are those of the redirect`() throws {
+    @Test func `a signed response contains the parameters of the redirect`() throws {
         let key = try JWK.generate(for: .es256, keyID: "k")
         let response = try secured([:], key: key, keys: JWKSet([key]))
         #expect(response.state == "s1" && response.issuer == "https://op.example.com")
@@ -107,12 +107,12 @@ struct BackchannelTests {
     }
 
     @Test(arguments: [["iss": "https://evil.example"], ["aud": "d"], ["exp": 1], ["exp": .null]] as [JSONObject])
-    func `a signed response of another issuer, for another client or too old is rejected`(claims: JSONObject) throws {
+    func `a signed response with the wrong issuer, client or expiry is rejected`(claims: JSONObject) throws {
         let key = try JWK.generate(for: .es256, keyID: "k")
         #expect(throws: OAuth2Error.self) { try secured(claims, key: key, keys: JWKSet([key])) }
     }
 
-    @Test func `a signed response counts only with the provider's signature, and plain parameters not at all`() throws {
+    @Test func `a signed response requires the provider's signature, and plain parameters are rejected`() throws {
         let key = try JWK.generate(for: .es256, keyID: "k"), other = try JWK.generate(for: .es256, keyID: "k")
         #expect(throws: OAuth2Error.self) { try secured([:], key: other, keys: JWKSet([key])) }
         let validation = IDTokenValidation(issuer: "https://op.example.com", clientID: "c")

@@ -11,12 +11,12 @@ import Testing
 /// The published client authentications.
 struct ClientAuthenticationTests {
     static let leftOut = [
-        "CA-017": "how often a request is sent is the store's; a request has one method",
-        "CA-037": "a test of its own",
+        "CA-017": "the store decides how often it sends a request; a request has one method",
+        "CA-037": "a separate test covers it",
     ]
     static let cases = VectorFile("client-auth").cases(except: leftOut)
 
-    @Test func `CA-037: an actor's token type without an actor's token is refused`() throws {
+    @Test func `CA-037: an actor_token_type without an actor_token is rejected`() throws {
         let vector = try #require(VectorFile("client-auth").cases.first { $0.id == "CA-037" })
         var server = AuthorizationServer(issuer: "https://as.example.com")
         server.tokenEndpoint = URL(string: "https://as.example.com/token")
@@ -25,12 +25,12 @@ struct ClientAuthenticationTests {
                 Secret(try #require(vector.input["subject_token"]?.string)),
                 type: try #require(vector.input["subject_token_type"]?.string)))
         let type = try #require(vector.input["actor_token_type"]?.string)
-        // As a value it cannot be written; as a further parameter it is a protocol parameter.
+        // The grant's type prevents this, and as an additional parameter it is a reserved name.
         do {
             _ = try TokenRequest(
                 .tokenExchange(exchange), server: server, client: Client(id: "c"),
                 parameters: ["actor_token_type": type])
-            Issue.record("it was taken")
+            Issue.record("the request was accepted")
         } catch {
             expectFailure(error, vector.expect)
         }
@@ -49,7 +49,7 @@ struct ClientAuthenticationTests {
         }
     }
 
-    /// So many requests as the case asks for.
+    /// Creates as many requests as the case asks for.
     static func requests(_ vector: VectorCase) throws -> [HTTPRequest] {
         var server = AuthorizationServer(issuer: vector.input["issuer"]?.string ?? "https://as.example.com")
         server.tokenEndpoint = URL(
@@ -87,8 +87,8 @@ struct ClientAuthenticationTests {
             let found = try #require(request.fields[member.name])
             let wanted = try #require(member.value.string)
             if vector.id == "CA-010" {
-                // Encoding "-", "_" and "." as well would break servers that do not decode: GUIDs have hyphens. What
-                // counts is that both decode to the same, as the case's note says.
+                // Percent-encoding "-", "_" and "." too would break servers that do not decode: GUIDs contain hyphens.
+                // As the case's note says, both must decode to the same value.
                 #expect(try Self.credentials(found) == Self.credentials(wanted))
             } else {
                 #expect(found == wanted)
@@ -136,19 +136,19 @@ struct ClientAuthenticationTests {
         #expect((Set(identifiers).count == requests.count) == differ)
     }
 
-    @Test func `an assertion verifies with the client's key`() throws {
+    @Test func `a client assertion verifies with the client's key`() throws {
         let key = try JWK.generate(for: .es256, keyID: "k1")
         let client = Client(id: "c", authentication: .privateKeyJWT(try SigningKey(key, algorithm: .es256)))
         let prepared = try client.prepared(for: AuthorizationServer(issuer: "https://as.example.com"), now: 10)
         guard case .assertion(let assertion) = prepared.authentication else {
-            Issue.record("no assertion")
+            Issue.record("the client has no assertion")
             return
         }
         let keys = JWKSet([key])
         #expect(throws: Never.self) { try JWT(parsing: assertion.value).verified(with: keys, algorithms: [.es256]) }
     }
 
-    @Test func `a client that was not prepared sends nothing`() throws {
+    @Test func `a client without a prepared assertion cannot send a request`() throws {
         var server = AuthorizationServer()
         server.tokenEndpoint = URL(string: "https://as.example.com/token")
         let client = Client(id: "c", authentication: .secretJWT(Secret("client_secret_of_at_least_32_octets!")))
@@ -157,7 +157,7 @@ struct ClientAuthenticationTests {
         }
     }
 
-    @Test func `Basic without encoding is there for servers that do not decode`() throws {
+    @Test func `secretBasicRaw omits the form encoding, for servers that do not decode`() throws {
         var server = AuthorizationServer()
         server.tokenEndpoint = URL(string: "https://as.example.com/token")
         let client = Client(id: "a b", authentication: .secretBasicRaw(Secret("c/d")))

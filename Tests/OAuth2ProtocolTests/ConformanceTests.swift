@@ -2,7 +2,7 @@ import StrictJSON
 import TestSupport
 import Testing
 
-/// The OpenID Foundation's modules for clients: which cases here hold each of them, and which are left out.
+/// Maps the OpenID Foundation's conformance modules for clients to cases, or to reasons for their omission.
 struct ConformanceTests {
     /// The vector files by the first letters of their cases.
     static let files = [
@@ -12,29 +12,29 @@ struct ConformanceTests {
         "UI": "userinfo", "WA": "www-authenticate",
     ]
 
-    /// Modules that no file has cases for, by what their names have in common, and why nothing here answers them.
+    /// The modules without cases, by a part of their names, and the reasons.
     static let leftOut = [
         "userinfo-bearer-body": "RFC 6750 section 2.2: the form parameter SHOULD NOT be used",
         "distributed-claims": "OpenID Connect Core 1.0 section 5.6: support for distributed claims is OPTIONAL",
         "discovery-webfinger":
-            "OpenID Connect Discovery 1.0 section 2: finding the issuer is optional when it is known",
+            "OpenID Connect Discovery 1.0 section 2: discovery of the issuer is optional if it is known",
         "request-uri-signed":
-            "OpenID Connect Core 1.0 section 6.2: it needs a server that keeps the object; RFC 9126 replaced it",
+            "OpenID Connect Core 1.0 section 6.2: it requires a server for the object; RFC 9126 replaced it",
         "3rd-party-init-login":
-            "OpenID Connect Core 1.0 section 4: the client has no address where a login could begin",
+            "OpenID Connect Core 1.0 section 4: the client has no URL for login initiation",
         "backchannel": "OpenID Connect Back-Channel Logout 1.0 section 2: for clients that are servers",
-        "frontchannel": "OpenID Connect Front-Channel Logout 1.0 section 2: for clients with pages of their own",
+        "frontchannel": "OpenID Connect Front-Channel Logout 1.0 section 2: for clients with web pages",
         "session-management":
-            "OpenID Connect Session Management 1.0 section 3: for clients that are pages in a browser",
-        "openbanking-intent-id": "a claim of one country's banks",
+            "OpenID Connect Session Management 1.0 section 3: for clients that run in a browser",
+        "openbanking-intent-id": "a claim of Open Banking in the UK",
         "ensure-jarm":
-            "JARM section 4: a server sends signed answers only to a client that asks for such a response mode",
+            "JARM section 4: a server sends signed responses only if the client requests such a response mode",
     ]
 
-    /// No cases, and held by this test.
+    /// The modules without separate cases, and the case that covers each.
     static let held = ["oidcc-client-test-aggregated-claims": "IT-078"]
 
-    @Test func `every module is held by cases that are run, or left out for a reason`() throws {
+    @Test func `each conformance module has cases or a reason for its omission`() throws {
         let modules = try #require(try VectorFile.object("conformance-rp-modules.json")["modules"]?.object).members
         #expect(modules.count == 89)
         var used: Set<String> = []
@@ -42,7 +42,7 @@ struct ConformanceTests {
             let named = Self.held[module.name] ?? module.value.object?["vectors"]?.string ?? ""
             if named.isEmpty {
                 let reason = Self.leftOut.keys.first { module.name.contains($0) }
-                #expect(reason != nil, "\(module.name) is neither held nor left out")
+                #expect(reason != nil, "\(module.name) has neither a case nor a reason for its omission")
                 if let reason { used.insert(reason) }
             }
             for word in named.split(whereSeparator: { ", ".contains($0) }) where word != "Logout" {

@@ -8,15 +8,15 @@ import Testing
 
 @testable import OAuth2Protocol
 
-/// The published proofs of possession.
+/// Tests the published DPoP cases.
 struct DPoPTests {
     static let file = VectorFile("dpop")
-    static let leftOut = ["DP-026": "keeping the key with the refresh token is the store's"]
+    static let leftOut = ["DP-026": "the store saves the key with the refresh token"]
 
     static func cases(_ kind: String) -> [VectorCase] { file.cases(except: leftOut) { $0.kind == kind } }
 
     @Test(arguments: cases("hash"))
-    func `thumbprints and token hashes are as their case says`(vector: VectorCase) throws {
+    func `thumbprints and access token hashes are computed as their case says`(vector: VectorCase) throws {
         if let jwk = vector.input["jwk"]?.object { #expect(try JWK(jwk).thumbprint() == vector.expect["jkt"]?.string) }
         if let token = vector.input["access_token"]?.string {
             #expect(DPoP.hash(of: Secret(token)) == vector.expect["ath"]?.string)
@@ -24,7 +24,7 @@ struct DPoPTests {
     }
 
     @Test(arguments: cases("htu"))
-    func `the address in a proof is as its case says`(vector: VectorCase) throws {
+    func `the htu claim is computed as its case says`(vector: VectorCase) throws {
         let url = try #require(URL(string: vector.input["url"]?.string ?? ""))
         let target = try #require(DPoP.target(url))
         #expect(target == vector.expect["htu"]?.string)
@@ -32,7 +32,7 @@ struct DPoPTests {
     }
 
     @Test(arguments: cases("proof"))
-    func `a proof is as its case says`(vector: VectorCase) throws {
+    func `a DPoP proof is created as its case says`(vector: VectorCase) throws {
         do {
             try check(vector)
             #expect(vector.outcome.isEmpty)
@@ -91,11 +91,11 @@ struct DPoPTests {
         }
     }
 
-    /// A question mark says that the member is allowed, though not expected.
+    /// Removes the `?` of an optional member.
     private static func bare(_ name: String) -> String { name.filter { $0 != "?" } }
 
     @Test(arguments: cases("sequence"))
-    func `nonces go where their case says`(vector: VectorCase) throws {
+    func `DPoP nonces are reused as the case says`(vector: VectorCase) throws {
         let key = try SigningKey(JWK.generate(for: .es256), algorithm: .es256)
         var nonces = DPoPNonces()
         var sent: [String?] = [], identifiers: [String] = []
@@ -123,12 +123,12 @@ struct DPoPTests {
         if let differ = vector.expect["jti_differ"]?.bool {
             #expect((Set(identifiers).count == identifiers.count) == differ)
         }
-        // The script ends with the response that the caller gets. One that asks for another repeat is an error.
+        // The script ends with the final response. A request for another retry is an error.
         let last = try #require(status)
         switch vector.outcome {
         case "token": #expect(!wantsRetry && last == 200)
         case "error": #expect(!wantsRetry && last >= 400)
-        // A repeat would help, but the body of the request cannot be sent again. The next request has the nonce.
+        // A retry would succeed, but the request body cannot be sent again. The next request has the nonce.
         case "response_returned_with_nonce_stored": #expect(wantsRetry && last >= 400)
         case "": #expect(vector.expect["nonce_sent"] != nil || vector.expect["jti_differ"] != nil)
         default: Issue.record("unknown outcome \(vector.outcome)")
@@ -142,7 +142,7 @@ struct DPoPTests {
         return false
     }
 
-    @Test func `a server that sends a nonce each time does not push out the others'`() throws {
+    @Test func `frequent nonces of one server do not evict other servers' nonces`() throws {
         let busy = try #require(URL(string: "https://busy.example/")),
             quiet = try #require(URL(string: "https://quiet.example/"))
         var nonces = DPoPNonces()
@@ -154,7 +154,7 @@ struct DPoPTests {
         #expect(nonces.nonce(for: busy) == "n99")
     }
 
-    @Test func `nonces of servers without number do not pile up`() throws {
+    @Test func `the number of servers with a nonce is limited`() throws {
         var nonces = DPoPNonces()
         for number in 0..<100 {
             let url = try #require(URL(string: "https://a\(number).example/x"))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import OAuth2Protocol
 
-/// The published device grants, on a virtual clock.
+/// Tests the published device authorization cases with a virtual clock.
 struct DeviceGrantTests {
     static let file = VectorFile("device-flow")
     static let authorizations = file.cases { $0.kind == "authorization" }
@@ -15,12 +15,12 @@ struct DeviceGrantTests {
     static let prompts = file.cases { $0.expect["display_must_contain"] != nil }
 
     @Test(arguments: authorizations)
-    func `a device authorization is read as its case says`(vector: VectorCase) {
+    func `a device authorization response is read as its case says`(vector: VectorCase) {
         check(vector.input.response, vector.expect, .providers)
     }
 
     @Test(arguments: VectorFile("provider-quirks").cases { ProviderQuirkTests.device.contains($0.id) })
-    func `a provider's device authorization is read as its case says`(vector: VectorCase) {
+    func `a provider's device authorization response is read as its case says`(vector: VectorCase) {
         check(vector.input.response, vector.expect["strict"]?.object ?? [:], .strict)
         check(vector.input.response, vector.expect["compat"]?.object ?? [:], .providers)
     }
@@ -50,7 +50,7 @@ struct DeviceGrantTests {
         "expires_in": 900,
     ]
 
-    @Test func `numbers in strings are read, and the interval in every case`() throws {
+    @Test func `quoted numbers are accepted, and the interval even in strict mode`() throws {
         var members = Self.authorization
         members["interval"] = "7"
         members["expires_in"] = "900"
@@ -60,7 +60,7 @@ struct DeviceGrantTests {
             try DeviceAuthorization.read(.json(.object(members)), tolerance: .strict)
         }
         members["expires_in"] = 900
-        // The default of five seconds would be faster than the provider allows.
+        // The default of five seconds would violate the provider's interval.
         #expect(try DeviceAuthorization.read(.json(.object(members)), tolerance: .strict).interval == 7)
         var polling = DevicePolling(device, now: 0)
         #expect(polling.start(now: 0) == .poll(at: 7))
@@ -68,7 +68,7 @@ struct DeviceGrantTests {
         #expect(polling.next(.response(slower), now: 7) == .poll(at: 37))
     }
 
-    @Test func `a user code of 128 bytes is accepted, and a longer one rejected`() throws {
+    @Test func `a user code has at most 128 bytes`() throws {
         var members = Self.authorization
         members["user_code"] = .string(String(repeating: "A", count: 128))
         #expect(try DeviceAuthorization.read(.json(.object(members))).userCode.utf8.count == 128)
@@ -80,7 +80,7 @@ struct DeviceGrantTests {
     }
 
     @Test(arguments: polls)
-    func `polling keeps the times of its case`(vector: VectorCase) throws {
+    func `polling follows the schedule of its case`(vector: VectorCase) throws {
         let body = JSONValue.object(try #require(vector.input["device_authorization"]?.object)).serialized()
         let device = try DeviceAuthorization.read(HTTPResponse(status: 200, body: .init(body)))
         let run = Self.run(device, vector.input["script"]?.array?.compactMap(\.object) ?? [])
@@ -100,13 +100,13 @@ struct DeviceGrantTests {
         case ("invalid_response", .failed(.invalidResponse)), ("http_error", .failed(.http)): break
         default: Issue.record("ended with \(run.end), expected \(vector.outcome)")
         }
-        // The end is a step without a request: a new code needs a new sign-in.
+        // The polling ended without a new device code: that needs a new sign-in.
         if let isForbidden = vector.expect["must_not_restart_without_user"]?.bool {
             #expect((run.end == .expired) == isForbidden)
         }
     }
 
-    /// Plays a script and notes when each poll was sent, and with which nonce.
+    /// Runs a script and returns the time and nonce of each poll.
     private static func run(
         _ device: DeviceAuthorization, _ script: [JSONObject]
     ) -> (times: [Double], nonces: [String?], end: DevicePolling.Step) {
@@ -134,7 +134,7 @@ struct DeviceGrantTests {
         return (times, nonces, step)
     }
 
-    @Test func `a nonce that is asked for twice in a row ends the polling`() throws {
+    @Test func `a second nonce request in a row ends the polling`() throws {
         let body = #"{"device_code":"d","user_code":"u","verification_uri":"https://a.example/d","expires_in":1800}"#
         let device = try DeviceAuthorization.read(HTTPResponse(status: 200, body: .init(body.utf8)))
         var polling = DevicePolling(device, now: 0)
@@ -142,12 +142,12 @@ struct DeviceGrantTests {
             status: 400, fields: ["DPoP-Nonce": "n"], body: .init(#"{"error":"use_dpop_nonce"}"#.utf8))
         #expect(polling.next(.response(answer), now: 5) == .pollWithNonce("n"))
         guard case .failed = polling.next(.response(answer), now: 5) else {
-            Issue.record("polls on")
+            Issue.record("polling continued")
             return
         }
     }
 
-    @Test func `failures without end are asked less and less often until the codes expire`() throws {
+    @Test func `repeated errors slow down the polling until the device code expires`() throws {
         let body = #"{"device_code":"d","user_code":"u","verification_uri":"https://a.example/d","expires_in":1800}"#
         let device = try DeviceAuthorization.read(HTTPResponse(status: 200, body: .init(body.utf8)))
         let run = Self.run(device, Array(repeating: ["status": 502], count: 1000))
@@ -157,7 +157,7 @@ struct DeviceGrantTests {
     }
 
     @Test(arguments: requests)
-    func `the first request is as its case says`(vector: VectorCase) throws {
+    func `a device authorization request is created as its case says`(vector: VectorCase) throws {
         var server = AuthorizationServer()
         server.deviceAuthorizationEndpoint = .init(string: "https://as.example.com/device")
         let client = Client(id: try #require(vector.input["client"]?.object?["id"]?.string))
@@ -172,7 +172,7 @@ struct DeviceGrantTests {
     }
 
     @Test(arguments: prompts)
-    func `what is shown has the person's code and not the device's`(vector: VectorCase) throws {
+    func `descriptions show the user code but not the device code`(vector: VectorCase) throws {
         let body = JSONValue.object(try #require(vector.input["device_authorization"]?.object)).serialized()
         let device = try DeviceAuthorization.read(HTTPResponse(status: 200, body: .init(body)))
         var dumped = ""
@@ -182,7 +182,7 @@ struct DeviceGrantTests {
         for part in vector.expect.texts("display_must_not_contain") ?? [] { #expect(!shown.contains(part)) }
     }
 
-    @Test func `a poll carries the device's code and the client`() throws {
+    @Test func `a poll contains the device code and the client`() throws {
         let server = PKCETests.server
         let request = try TokenRequest(.deviceCode(Secret("d")), server: server, client: Client(id: "c")).request
         #expect(

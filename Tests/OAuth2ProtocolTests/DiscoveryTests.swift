@@ -14,7 +14,7 @@ struct DiscoveryTests {
     static let documents = file.cases { $0.kind == "metadata" }
 
     @Test(arguments: addresses)
-    func `the address of the metadata is made as its case says`(vector: VectorCase) throws {
+    func `the metadata URL is created as its case says`(vector: VectorCase) throws {
         let placement: Discovery.Placement
         switch vector.input["algorithm"]?.string {
         case "oidc": placement = .openID
@@ -42,12 +42,12 @@ struct DiscoveryTests {
         }
     }
 
-    @Test func `plain http on this machine is read when it is allowed`() throws {
+    @Test func `loopback HTTP is accepted if it is allowed`() throws {
         let discovery = try Discovery(issuer: "http://127.0.0.1:8080", allowsLoopbackHTTP: true)
         #expect(discovery.url.absoluteString == "http://127.0.0.1:8080/.well-known/openid-configuration")
     }
 
-    @Test func `endpoints on this machine may be plain http when that is allowed`() throws {
+    @Test func `loopback endpoints may use plain HTTP if it is allowed`() throws {
         let body =
             #"{"issuer":"http://127.0.0.1:8080","token_endpoint":"http://127.0.0.1:8080/token","jwks_uri":"http://a.example/k"}"#
         let discovery = try Discovery(issuer: "http://127.0.0.1:8080", allowsLoopbackHTTP: true)
@@ -57,7 +57,7 @@ struct DiscoveryTests {
     }
 
     @Test(arguments: documents)
-    func `metadata is judged as its case says`(vector: VectorCase) throws {
+    func `metadata is accepted or rejected as its case says`(vector: VectorCase) throws {
         var response = vector.input.response
         if let metadata = vector.input["metadata"] { response.body = Data(metadata.serialized()) }
         let discovery = try Discovery(issuer: try #require(vector.input["expected_issuer"]?.string))
@@ -71,7 +71,7 @@ struct DiscoveryTests {
                 "redirect": .httpError(response.status), "http_status": .httpError(response.status),
                 "duplicate_member": .invalidResponse("token_endpoint"), "not_json": .invalidResponse("not_json"),
             ]
-            // A body that is no JSON at all is no object either.
+            // A body that is not JSON is not an object either.
             let expected = vector.reason == "not_object" && vector.id != "DI-103" ? "not_json" : vector.reason
             #expect(Outcome(error) == outcomes[expected ?? ""] ?? .invalidResponse(expected ?? ""))
             return
@@ -123,7 +123,7 @@ struct DiscoveryTests {
         }
     }
 
-    @Test func `an Entra authority accepts the tenant template and refuses other hosts`() throws {
+    @Test func `an Entra authority accepts the tenant template and rejects other hosts`() throws {
         let discovery = try Discovery(authority: "https://login.microsoftonline.com/common")
         func read(_ issuer: String) throws -> AuthorizationServer {
             try discovery.read(HTTPResponse(status: 200, body: Data(#"{"issuer":"\#(issuer)"}"#.utf8)))
@@ -145,7 +145,7 @@ struct DiscoveryTests {
         ("72f988bf-86f1-41af-91ab-2d7cd011db47", "{tenantid}", false), ("contoso.com", "{tenantid}", false),
         ("contoso.com", "72f988bf-86f1-41af-91ab-2d7cd011db47", true),
     ])
-    func `an Entra authority refuses the metadata of another tenant`(path: String, tenant: String, isAccepted: Bool)
+    func `an Entra authority rejects the metadata of another tenant`(path: String, tenant: String, isAccepted: Bool)
         throws
     {
         let discovery = try Discovery(authority: "https://login.microsoftonline.com/\(path)")
@@ -154,7 +154,7 @@ struct DiscoveryTests {
         #expect((server != nil) == isAccepted)
     }
 
-    @Test func `a resource's metadata is about that resource or about nothing`() throws {
+    @Test func `protected resource metadata must name the requested resource`() throws {
         let body = #"{"resource":"https://rs.example.com/a","authorization_servers":["https://as.example.com"]}"#
         let response = HTTPResponse(status: 200, body: Data(body.utf8))
         let resource = try ProtectedResource.read(response, resource: "https://rs.example.com/a")
@@ -180,7 +180,9 @@ struct DiscoveryTests {
             ["/.well-known/oauth-protected-resource/a?b=c", "/.well-known/oauth-protected-resource"]
         ),
     ])
-    func `the metadata of a resource is at its path, then at the root`(resource: String, paths: [String]) throws {
+    func `protected resource metadata is at the path of the resource, then at the root`(
+        resource: String, paths: [String]
+    ) throws {
         let urls = try ProtectedResource.urls(for: resource, allowsLoopbackHTTP: false)
         #expect(urls.map(\.absoluteString) == paths.map { "https://rs.example" + $0 })
     }
@@ -203,7 +205,7 @@ struct DiscoveryTests {
         #expect((read != nil) == covers)
     }
 
-    @Test func `a URL with dot segments is below its own resource only`() {
+    @Test func `a URL with dot segments is not covered by a resource outside its resolved path`() {
         #expect(!ProtectedResource.covers("https://rs.example/a", "https://rs.example/a/../b"))
         #expect(!ProtectedResource.covers("https://rs.example/a", "https://rs.example/a/%2E./b"))
         #expect(ProtectedResource.covers("https://rs.example/a", "https://rs.example/a/.b/c..d?e=/../f"))

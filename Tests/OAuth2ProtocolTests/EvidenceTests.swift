@@ -2,7 +2,7 @@ import OAuth2Protocol
 import StrictJSON
 import Testing
 
-/// Returns the check that an ID token fails, or `nil` if it passes all of them.
+/// Returns the check that rejects an ID token, or `nil` if the token is valid.
 func rejectedKind(_ validate: () throws(IDTokenError) -> IDToken) -> IDTokenError.Kind? {
     do throws(IDTokenError) {
         _ = try validate()
@@ -12,7 +12,7 @@ func rejectedKind(_ validate: () throws(IDTokenError) -> IDToken) -> IDTokenErro
     }
 }
 
-/// A rejected ID token or redirect reports the name, the expected and the received value, and no secret.
+/// Tests that a rejected ID token or redirect reports the name, the expected and the received value, and no secret.
 struct EvidenceTests {
     private let claims: JSONObject = ["iss": "https://a.example", "sub": "s", "aud": "c", "exp": 100, "iat": 0]
 
@@ -44,7 +44,9 @@ struct EvidenceTests {
             ("exp", "soon", #"exp: expected a number of seconds, received "soon""#),
             ("sub", 7, "sub: expected a string, received 7"),
         ] as [(String, JSONValue?, String)])
-    func `a rejected claim is reported with both values`(name: String, value: JSONValue?, expected: String) {
+    func `a rejected claim is reported with its expected and received values`(
+        name: String, value: JSONValue?, expected: String
+    ) {
         #expect(explanation(name, value).hasSuffix("(\(expected))"))
     }
 
@@ -56,12 +58,12 @@ struct EvidenceTests {
         #expect(error?.evidence?.description == #"alg: expected one of "RS256", received "none""#)
     }
 
-    @Test func `reported values are bounded and visible`() {
+    @Test func `reported values are shortened and escaped`() {
         let text = explanation("iss", .string("\u{1B}[2J" + String(repeating: "x", count: 5000)))
         #expect(text.utf8.count < 500 && text.contains(#"\u001b[2J"#) && !text.contains("\u{1B}"))
     }
 
-    @Test func `a nonce is never reported`() {
+    @Test func `a nonce is not reported`() {
         let text = explanation("nonce", "received-nonce", nonce: "expected-nonce")
         #expect(text.contains("(nonce)") && !text.contains("received-nonce") && !text.contains("expected-nonce"))
     }

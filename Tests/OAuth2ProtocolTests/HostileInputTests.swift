@@ -7,9 +7,9 @@ import Testing
 
 @testable import OAuth2Protocol
 
-/// What no vector has: answers cut and changed at random, texts that steer terminals.
+/// Tests randomly damaged responses and strings with control characters.
 struct HostileInputTests {
-    /// Repeats itself exactly, so that a failure can be looked at.
+    /// A random number generator with a fixed seed, so that a failure is reproducible.
     struct Dice: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {
@@ -27,7 +27,7 @@ struct HostileInputTests {
         ]
     }()
 
-    @Test func `damaged answers are read or refused and never end the process`() throws {
+    @Test func `damaged responses are read or rejected without a crash`() throws {
         var dice = Dice(state: 42)
         let discovery = try Discovery(issuer: "https://as.example.com")
         let authority = try Discovery(authority: "https://login.microsoftonline.com/common")
@@ -70,12 +70,12 @@ struct HostileInputTests {
             _ = try? RedirectURI(text)
             _ = HTTPResponse(status: 503, fields: ["Retry-After": text, "Date": text]).retryAfterSeconds
         }
-        // Some damage does no harm: the test would say nothing if none were read.
+        // Some damaged responses stay valid; otherwise the test would check only rejections.
         #expect(read > 20)
     }
 
     @Test(arguments: ["\u{1B}[2J", "\u{9B}2J", "\u{202E}", "\n2026 INFO ok", "\u{7F}", "\u{2028}"])
-    func `what others send cannot steer a terminal or forge a line`(text: String) {
+    func `errors escape control characters of received strings`(text: String) {
         let errors: [OAuth2Error] = [
             .provider(ProviderError(code: ErrorCode(rawValue: text), explanation: text, uri: text)),
             .unsupportedTokenType(text),
@@ -90,13 +90,13 @@ struct HostileInputTests {
         }
     }
 
-    @Test func `a long text of somebody else's is cut`() {
+    @Test func `errors shorten received strings`() {
         let error = OAuth2Error.unsupportedTokenType(String(repeating: "x", count: 1 << 20))
         #expect("\(error)".utf8.count < 400)
         #expect(quoted(String(repeating: "x", count: 200)).count == 202)
     }
 
-    @Test func `a fragment cannot hide behind a combining character`() {
+    @Test func `a combining character does not hide a fragment`() {
         #expect(throws: OAuth2Error.self) {
             try EndpointURL.check("https://a.example/?x#\u{301}", name: "n", allowsLoopbackHTTP: false)
         }
@@ -109,7 +109,7 @@ struct HostileInputTests {
         ("Sun, 06 Nov 1994 08:49:07 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", 0),
         ("Fri, 01 Mar 2024 00:00:10 GMT", "Thu, 29 Feb 2024 23:59:50 GMT", 20),
     ])
-    func `the wait that a server asks for is read`(value: String, date: String?, seconds: Int?) {
+    func `Retry-After is read as seconds or as a date relative to Date`(value: String, date: String?, seconds: Int?) {
         var fields: HTTPFields = ["Retry-After": value]
         fields["Date"] = date
         #expect(HTTPResponse(status: 503, fields: fields).retryAfterSeconds == seconds)
@@ -119,11 +119,11 @@ struct HostileInputTests {
         ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
         ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
     ])
-    func `a date is read as its seconds`(text: String, seconds: Int) {
+    func `an HTTP date is parsed to seconds`(text: String, seconds: Int) {
         #expect(HTTPDate.parse(text)?.timeIntervalSince1970 == Double(seconds))
     }
 
-    @Test func `every departure has its name in settings`() {
+    @Test func `ResponseQuirks has a settings name for each quirk`() {
         #expect(TokenResponse.ResponseQuirks(name: "commaSeparatedScope") == .commaSeparatedScope)
         #expect(TokenResponse.ResponseQuirks(name: "providers") == .providers)
         #expect(TokenResponse.ResponseQuirks(name: "anything") == nil)

@@ -6,12 +6,12 @@ import Testing
 
 @testable import OAuth2Protocol
 
-/// The published ID tokens as header and claims.
+/// Tests the published header and claims of ID tokens.
 struct IDTokenClaimTests {
     static let file = VectorFile("id-token-claims", deep: ["context"])
 
     @Test(arguments: file.cases())
-    func `claims are judged as their case says`(vector: VectorCase) throws {
+    func `ID token claims are accepted or rejected as their case says`(vector: VectorCase) throws {
         let context = vector.input["context"]?.object ?? [:]
         var claims = vector.input["claims"]?.object ?? [:]
         for member in (vector.input["set"]?.object ?? [:]).members { claims[member.name] = member.value }
@@ -50,7 +50,7 @@ struct IDTokenClaimTests {
         return validation
     }
 
-    @Test func `Entra's template is filled by the token's own tenant`() throws {
+    @Test func `Entra's issuer template is resolved with the token's tid`() throws {
         let issuer = "https://login.microsoftonline.com/{tenantid}/v2.0"
         let validation = IDTokenValidation(issuer: issuer, clientID: "c")
         let tenant = "72f988bf-86f1-41af-91ab-2d7cd011db47"
@@ -70,7 +70,7 @@ struct IDTokenClaimTests {
                     try validation.check(header: ["alg": "RS256"], claims: claims(tenant), now: 0)
                 } == .issuerMismatch)
         }
-        // A path is not a tenant, although it would fill the template.
+        // A path that is not a GUID is not a tenant, although it matches the template.
         #expect(
             rejectedKind { () throws(IDTokenError) in
                 try validation.check(header: ["alg": "RS256"], claims: claims("t1", issuer: "t1"), now: 0)
@@ -81,7 +81,7 @@ struct IDTokenClaimTests {
         ("common", true, true), ("organizations", true, false), ("consumers", false, true),
         ("72f988bf-86f1-41af-91ab-2d7cd011db47", true, false), ("contoso.com", true, true),
     ])
-    func `an authority accepts the users of its tenants`(path: String, organization: Bool, personal: Bool) {
+    func `an Entra authority accepts the users of its tenants`(path: String, organization: Bool, personal: Bool) {
         var validation = IDTokenValidation(
             issuer: "https://login.microsoftonline.com/{tenantid}/v2.0", clientID: "c")
         validation.tenants = EntraTenants(authority: "https://login.microsoftonline.com/\(path)")
@@ -96,7 +96,7 @@ struct IDTokenClaimTests {
         #expect(isAccepted("9188040d-6c67-4c5b-b112-36a304b66dad") == personal)
     }
 
-    @Test func `a key of Entra verifies only tokens of its issuer`() throws {
+    @Test func `a key with an issuer verifies only tokens of that issuer`() throws {
         let tenant = "72f988bf-86f1-41af-91ab-2d7cd011db47"
         let issuer = "https://login.microsoftonline.com/\(tenant)/v2.0"
         var key = try JWK.generate(for: .es256, keyID: "k")
@@ -121,7 +121,7 @@ struct IDTokenClaimTests {
         }
     }
 
-    @Test func `a refresh may change the time of log-in where that is allowed`() throws {
+    @Test func `allowsChangedAuthenticationTime permits a new auth_time after a refresh`() throws {
         let vector = try #require(Self.file.cases.first { $0.id == "IT-115" })
         var claims = vector.input["claims"]?.object ?? [:]
         claims["auth_time"] = 1_699_999_995
@@ -133,7 +133,7 @@ struct IDTokenClaimTests {
         }
     }
 
-    @Test func `a refresh may not bring another nonce or another authorized party`() throws {
+    @Test func `a refreshed ID token with another nonce or azp is rejected`() throws {
         let vector = try #require(Self.file.cases.first { $0.id == "IT-109" })
         let validation = try Self.validation(vector.input["context"]?.object ?? [:])
         var claims = vector.input["claims"]?.object ?? [:]

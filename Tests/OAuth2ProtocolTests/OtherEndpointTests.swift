@@ -7,12 +7,12 @@ import Testing
 
 @testable import OAuth2Protocol
 
-/// The published answers of the endpoints beside the token endpoint.
+/// Tests the published responses of the other endpoints.
 struct OtherEndpointTests {
     static let now = 1_400_000_000.0
     static let file = VectorFile("other-endpoints")
     static let leftOut = [
-        "OE-032": "the repeat with a nonce is the sender's; ResourceResponse and DevicePolling decide it"
+        "OE-032": "the sender retries with a nonce; ResourceResponse and DevicePolling decide it"
     ]
 
     static func cases(_ endpoint: String) -> [VectorCase] {
@@ -20,7 +20,7 @@ struct OtherEndpointTests {
     }
 
     @Test(arguments: cases("revocation"))
-    func `a revocation is as its case says`(vector: VectorCase) throws {
+    func `a revocation is sent and read as its case says`(vector: VectorCase) throws {
         do {
             try RevocationRequest.read(vector.input.response)
             #expect(vector.outcome == "ok")
@@ -38,14 +38,14 @@ struct OtherEndpointTests {
         }
     }
 
-    @Test func `a provider without revocation gives no request`() throws {
+    @Test func `without a revocation endpoint there is no revocation request`() throws {
         let request = try RevocationRequest(
             Secret("t"), hint: .accessToken, server: AuthorizationServer(), client: Client(id: "c"))
         #expect(request == nil)
     }
 
     @Test(arguments: cases("introspection"))
-    func `an introspection is read as its case says`(vector: VectorCase) {
+    func `an introspection response is read as its case says`(vector: VectorCase) {
         do {
             let token = try Introspection.read(vector.input.response, now: Self.now)
             #expect(vector.outcome == "ok")
@@ -59,7 +59,7 @@ struct OtherEndpointTests {
         }
     }
 
-    @Test func `an introspection keeps the token out of the address`() throws {
+    @Test func `an introspection request has the token only in its body`() throws {
         var server = AuthorizationServer()
         server.introspectionEndpoint = URL(string: "https://as.example.com/introspect")
         let client = Client(id: "c", authentication: .secretBasic(Secret("s")))
@@ -69,7 +69,7 @@ struct OtherEndpointTests {
     }
 
     @Test(arguments: cases("par"))
-    func `a pushed request's answer is read as its case says`(vector: VectorCase) {
+    func `a pushed authorization response is read as its case says`(vector: VectorCase) {
         do {
             let pushed = try PushedAuthorizationResponse.read(vector.input.response)
             #expect(vector.outcome == "ok")
@@ -80,7 +80,7 @@ struct OtherEndpointTests {
         }
     }
 
-    @Test func `a pushed request carries what the browser would, and the client`() throws {
+    @Test func `a pushed authorization request contains the authorization parameters and the client`() throws {
         var server = PKCETests.server
         server.pushedAuthorizationRequestEndpoint = URL(string: "https://as.example.com/par")
         let redirect = try RedirectURI("http://127.0.0.1:51004/cb")
@@ -99,7 +99,7 @@ struct OtherEndpointTests {
         }
     }
 
-    @Test func `a provider that requires pushing gets no parameters in an address`() throws {
+    @Test func `a provider that requires PAR receives only client_id and request_uri`() throws {
         var server = PKCETests.server
         server.requiresPushedAuthorizationRequests = true
         server.pushedAuthorizationRequestEndpoint = URL(string: "https://as.example.com/par")
@@ -115,8 +115,8 @@ struct OtherEndpointTests {
     }
 
     @Test(arguments: cases("registration"))
-    func `a registration is as its case says`(vector: VectorCase) throws {
-        // The client exists at that point.
+    func `a client registration is sent and read as its case says`(vector: VectorCase) throws {
+        // The provider has created the client.
         let isAccepted = vector.id == "OE-037"
         let expect = isAccepted ? try #require(vector.alsoAcceptable) : vector.expect
         do {
@@ -160,7 +160,7 @@ struct OtherEndpointTests {
     }
 
     @Test(arguments: cases("token_exchange"))
-    func `an exchanged token is read as its case says`(vector: VectorCase) {
+    func `a token exchange response is read as its case says`(vector: VectorCase) {
         var exchange = TokenExchange(subject: .init(Secret("s"), type: TokenExchange.accessTokenType))
         exchange.requestedType = vector.input["requested_token_type"]?.string
         do {

@@ -6,10 +6,10 @@ import Testing
 
 @testable import OAuth2Protocol
 
-/// The published code verifiers and challenges.
+/// Tests the published code verifiers and challenges.
 struct PKCETests {
     static let leftOut = [
-        "PK-009": "no test: see VectorCoverage.exceptions", "PK-030": "forgetting a pending sign-in is the store's",
+        "PK-009": "see VectorCoverage.exceptions", "PK-030": "the store removes a pending sign-in",
     ]
     static let cases = VectorFile("pkce").cases(except: leftOut)
     static let server: AuthorizationServer = {
@@ -20,7 +20,7 @@ struct PKCETests {
     }()
 
     @Test(arguments: cases)
-    func `a verifier and its challenge are as their case says`(vector: VectorCase) throws {
+    func `a code verifier and its challenge are valid as their case says`(vector: VectorCase) throws {
         switch vector.kind {
         case "s256":
             let text = try #require(vector.input["verifier"]?.string)
@@ -63,7 +63,7 @@ struct PKCETests {
                 #expect(places[place]?.contains(verifier) == false, "\(place)")
             }
         case "PK-028":
-            // Every code here belongs to a challenge; the other grants have none.
+            // An authorization code here always has a code challenge; the other grants have no challenge.
             let secret = Secret("s")
             var confidential = Client(id: "c")
             confidential.authentication = .secretPost(secret)

@@ -8,19 +8,20 @@ import Testing
 
 @testable import OAuth2Protocol
 
-/// Secrets must not print, however a value is shown.
+/// Tests that secrets do not appear in any description.
 struct RedactionTests {
     static let leftOut = [
-        "RD-010": "transport errors are the transport's", "RD-012": "traces are the transport's",
-        "RD-013": "traces are the transport's", "RD-016": "the command's", "RD-017": "the command's",
-        "RD-018": "the command's", "RD-019": "the command's", "RD-020": "the store's",
+        "RD-010": "the transport tests its errors", "RD-012": "the transport tests its traces",
+        "RD-013": "the transport tests its traces", "RD-016": "a test of the command",
+        "RD-017": "a test of the command",
+        "RD-018": "a test of the command", "RD-019": "a test of the command", "RD-020": "a test of the store",
     ]
     static let file = VectorFile("redaction")
     static let secrets = (file.defaults["secrets"]?.object ?? [:]).members.map { ($0.name, $0.value.string ?? "") }
 
     static func secret(_ name: String) -> String { secrets.first { $0.0 == name }?.1 ?? "" }
 
-    /// One of every value that can hold a secret, with the secrets in it.
+    /// Creates one value of each type that can contain a secret.
     static func artefacts() throws -> [Any] {
         let access = secret("access_token"), refresh = secret("refresh_token"), id = secret("id_token")
         let code = secret("code"), clientSecret = secret("client_secret")
@@ -83,7 +84,7 @@ struct RedactionTests {
         ]
     }
 
-    /// Errors whose cause held secrets.
+    /// Creates errors whose causes contained secrets.
     static func errors() -> [any Error] {
         let access = secret("access_token"), refresh = secret("refresh_token")
         func failure(_ status: Int, _ body: String) -> (any Error)? {
@@ -120,7 +121,7 @@ struct RedactionTests {
     static let cases = file.cases(except: leftOut)
 
     @Test(arguments: cases)
-    func `secrets do not print`(vector: VectorCase) throws {
+    func `secrets do not appear in descriptions of protocol values`(vector: VectorCase) throws {
         let artefacts = try Self.artefacts()
         #expect(vector.expect["contains_no_secret"] == true || vector.expect["exact"] == "[redacted]")
         switch vector.id {
@@ -141,14 +142,14 @@ struct RedactionTests {
                 expectNoSecret(text, error)
             }
         case "RD-024":
-            // The mask is not the vector's word, and like it says nothing of the secret, not even its length.
+            // The redaction differs from the vector, but it does not reveal the secret or its length either.
             #expect("\(Secret("01234"))" == "\(Secret("0"))")
         default: Issue.record("no test for \(vector.id)")
         }
     }
 
     @Test(arguments: ["token_type", "scope"])
-    func `a token response whose other members repeat a token does not show it`(member: String) throws {
+    func `a token that another member repeats is hidden in descriptions`(member: String) throws {
         let token = "gho_16C7e42F292h6912E178B4a"
         var object: JSONObject = ["access_token": .string(token), "token_type": "bearer", "scope": "repo"]
         object[member] = .string("x\(token)")

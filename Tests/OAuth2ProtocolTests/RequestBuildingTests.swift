@@ -8,24 +8,24 @@ import Testing
 
 @testable import OAuth2Protocol
 
-/// The published requests.
+/// Tests the published requests.
 struct RequestBuildingTests {
     static let file = VectorFile("request-building")
     static let leftOut = [
-        "RB-041": "using a pushed request once is the store's: it takes the pending sign-in out",
-        "RB-052": "whether a type may use the password grant is the store's",
-        "RB-054": "how often a request is sent is the store's",
-        "RB-060": "when a token is refreshed is the store's", "RB-061": "when a token is refreshed is the store's",
-        "RB-062": "when a token is refreshed is the store's", "RB-064": "when a token is refreshed is the store's",
-        "RB-074": "deleting tokens is the store's",
+        "RB-041": "the store uses a pushed request once: it removes the pending sign-in",
+        "RB-052": "the store decides whether a type may use the password grant",
+        "RB-054": "the store decides how often it sends a request",
+        "RB-060": "the store decides when to refresh", "RB-061": "the store decides when to refresh",
+        "RB-062": "the store decides when to refresh", "RB-064": "the store decides when to refresh",
+        "RB-074": "the store deletes tokens",
     ]
 
     static func cases(_ kind: String) -> [VectorCase] { file.cases(except: leftOut) { $0.kind == kind } }
 
-    /// Here the other acceptable outcome holds.
+    /// The cases in which the alternative outcome applies.
     static let other = [
-        "RB-028": "the out-of-band redirect URI works, with a warning, because its predecessor had it",
-        "RB-032": "Entra and Google give refresh tokens without a prompt; settings and callers ask for one by name",
+        "RB-028": "the out-of-band redirect URI is accepted with a warning, for compatibility",
+        "RB-032": "Entra and Google return refresh tokens without a prompt; settings and callers can request one",
     ]
 
     @Test(arguments: cases("authorization_url"))
@@ -57,7 +57,7 @@ struct RequestBuildingTests {
             let pair = pair.array?.compactMap(\.string) ?? []
             options.parameters[pair[0]] = pair[1]
         }
-        // Another response type can only be tried as an extra parameter.
+        // Only an additional parameter can set another response type.
         if let type = input["response_type"]?.string { options.parameters["response_type"] = type }
         options.resources += input["request_object"] == nil ? [] : ["https://a.example/", "https://b.example/"]
         let redirect = try RedirectURI(input["redirect_uri"]?.string ?? "http://127.0.0.1:51004/cb")
@@ -108,7 +108,7 @@ struct RequestBuildingTests {
         if let count = input.int("repeat") {
             let states = try (0..<count).map { _ in try Self.authorizationRequest(input).pending.state }
             #expect((Set(states).count == count) == expect["state_distinct"]?.bool)
-            // A state is random octets in base64url: six bits for each character.
+            // A state is random bytes in base64url: six bits for each character.
             let bits = try #require(expect.int("state_min_bits")),
                 charset = try #require(expect["state_charset"]?.string)
             let unreserved = try Regex("[\(charset)]+")
@@ -133,7 +133,7 @@ struct RequestBuildingTests {
             }
             if let wanted = vector.expect["form"]?.object {
                 var form = form(request)
-                // Without a verifier the case is from a client without PKCE, which does not exist here.
+                // A case without a verifier is from a client without PKCE, which this library does not support.
                 if vector.input["code_verifier"] == nil { form["code_verifier"] = nil }
                 let pairs = wanted.members.map { ($0.name, [$0.value.string ?? ""]) }
                 #expect(form == Dictionary(uniqueKeysWithValues: pairs))
@@ -156,7 +156,7 @@ struct RequestBuildingTests {
         switch input["grant"]?.string {
         case "authorization_code":
             let verifier = input["code_verifier"]?.string.flatMap(CodeVerifier.init)
-            // "REDIRECT_URL" stands for an address.
+            // "REDIRECT_URL" is a placeholder for a redirect URI.
             let redirect = input["redirect_uri"]?.string.flatMap { $0 == "REDIRECT_URL" ? "redirect.url:/" : $0 }
             let pending = PendingAuthorization(
                 state: "s", nonce: nil, verifier: verifier ?? CodeVerifier(random: Array(repeating: 1, count: 32)),
@@ -173,7 +173,7 @@ struct RequestBuildingTests {
     }
 
     @Test(arguments: cases("resource_request"))
-    func `an access token goes where its case says`(vector: VectorCase) throws {
+    func `an access token is sent only to the URLs that its case allows`(vector: VectorCase) throws {
         let url = try #require(URL(string: vector.input["url"]?.string ?? ""))
         let token = Secret(try #require(vector.input["token"]?.object?["access_token"]?.string))
         do {
@@ -186,7 +186,7 @@ struct RequestBuildingTests {
         }
     }
 
-    @Test func `an access token goes to plain http on this machine when that is allowed`() throws {
+    @Test func `an access token is sent to loopback HTTP if it is allowed`() throws {
         let local = try #require(URL(string: "http://127.0.0.1:8080/r")),
             far = try #require(URL(string: "http://a.example/"))
         #expect(throws: Never.self) {
@@ -198,7 +198,7 @@ struct RequestBuildingTests {
     }
 
     @Test(arguments: cases("end_session"))
-    func `a sign-out is built and answered as its case says`(vector: VectorCase) throws {
+    func `a sign-out request and its response follow their case`(vector: VectorCase) throws {
         let input = vector.input
         if let callback = input["callback"]?.string {
             let isResponse = EndSessionRequest.isResponse(
@@ -233,7 +233,7 @@ struct RequestBuildingTests {
         }
     }
 
-    @Test func `the other grants send what their specifications say`() throws {
+    @Test func `the other grants send the parameters of their specifications`() throws {
         func sent(_ grant: TokenRequest.Grant, resources: [String] = []) throws -> [String: [String]] {
             let client = Client(id: "c", authentication: .secretBasic(Secret("s")))
             return form(
@@ -270,7 +270,7 @@ struct RequestBuildingTests {
         #expect(throws: OAuth2Error.self) { try sent(.refreshToken(Secret("r"), scope: ["a\u{7F}"])) }
     }
 
-    @Test func `GET puts the parameters into the query, where settings ask for it`() throws {
+    @Test func `with method .get the parameters are in the query`() throws {
         let request = try TokenRequest(
             .refreshToken(Secret("r"), scope: nil), server: PKCETests.server, client: Client(id: "c"), method: .get
         ).request

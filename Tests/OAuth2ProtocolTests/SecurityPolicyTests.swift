@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// SECURITY.md names tests for each of its claims. They must exist.
+/// Tests that each claim in SECURITY.md names a test that exists.
 struct SecurityPolicyTests {
-    /// The rows of the table: the claim, and the names in the other cells.
+    /// The rows of the table: the claim, and the code-quoted names in the other cells.
     static let rows: [(claim: String, tests: [String], files: [String])] = {
         let text = SpecificationTableTests.text(SpecificationTableTests.package.appending(path: "SECURITY.md"))
         let table = text.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst()
@@ -16,7 +16,7 @@ struct SecurityPolicyTests {
         }
     }()
 
-    @Test func `every claim of the security policy has a test that exists`() {
+    @Test func `each claim of the security policy names an existing test`() {
         let names = Set(SpecificationTableTests.tests.flatMap(\.testNames))
         #expect(Self.rows.count > 15)
         for row in Self.rows {

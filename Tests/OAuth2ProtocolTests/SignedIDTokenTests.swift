@@ -7,11 +7,11 @@ import Testing
 
 @testable import OAuth2Protocol
 
-/// The published signed ID tokens, with a key set that can be fetched again once.
+/// Tests the published signed ID tokens, with a key set that can be fetched again once.
 struct SignedIDTokenTests {
     static let file = VectorFile("signed-id-tokens", deep: ["context"])
     @Test(arguments: file.cases())
-    func `a signed token is judged as its case says`(vector: VectorCase) throws {
+    func `a signed ID token is accepted or rejected as its case says`(vector: VectorCase) throws {
         var cache = JWKSCache()
         let keys = try #require(vector.input["jwks"]?.object)
         cache.store(try JWKSet(keys), now: -1000)
@@ -25,12 +25,12 @@ struct SignedIDTokenTests {
             #expect(vector.outcome == "reject", "\(rejection)")
             #expect(rejection.kind.rawValue == vector.reason)
         }
-        // A validation only reads: a key that the header names or locates is not fetched.
+        // Validation never fetches a key that the header names.
         if let effects = vector.expect["side_effects"] {
             #expect(effects == "none")
             #expect(fetches <= 1)
         }
-        // A validation has only the key set: no function takes the location of the header.
+        // Validation receives only the key set: no function uses the location in the header.
         if let locations = vector.expect.texts("must_not_fetch") {
             let header = try JWT(parsing: try #require(vector.input["token"]?.string)).header
             #expect(locations == [header["jku"]?.string])
@@ -42,7 +42,7 @@ struct SignedIDTokenTests {
         }
     }
 
-    /// What a store does: it validates, and fetches the keys again once when that may help.
+    /// Validates as a store does: if a new key set may help, it fetches the keys once more.
     static func validate(
         _ vector: VectorCase, cache: inout JWKSCache, now: Double, fetches: inout Int
     ) throws -> Result<IDToken, IDTokenError> {
@@ -69,9 +69,9 @@ struct SignedIDTokenTests {
     }
 }
 
-/// What the published tokens leave open.
+/// Tests secrets for HMAC, which the published tokens do not cover.
 struct IDTokenSecretTests {
-    @Test func `a secret that is too short verifies nothing`() throws {
+    @Test func `an HMAC secret that is too short is rejected`() throws {
         let claims: JSONObject = ["iss": "i", "sub": "s", "aud": "c", "exp": 100, "iat": 0]
         let secret = Secret("a secret of at least 32 bytes, as it must")
         let token = Secret(
@@ -91,18 +91,18 @@ struct IDTokenSecretTests {
     }
 }
 
-/// The published key sets.
+/// Tests the published key sets.
 struct JWKSTests {
     static let cases = VectorFile("discovery").cases { $0.kind == "jwks" }
 
     @Test(arguments: cases)
-    func `a key set gives the keys that its case says`(vector: VectorCase) throws {
+    func `a key set contains the usable keys of its case`(vector: VectorCase) throws {
         var response = vector.input.response
         response.body = .init(try #require(vector.input["jwks"]).serialized())
         do {
             let keys = try JWKSRequest.read(response)
             #expect(vector.outcome == "accept")
-            // Another key may be in the set and still verify nothing.
+            // The set may contain other keys that cannot verify.
             let usable = keys.keys.filter { key in JWSAlgorithm.asymmetric.contains { key.canVerify($0) } }
             #expect(usable.compactMap(\.keyID) == vector.expect.texts("usable_kids"))
         } catch {
@@ -111,7 +111,7 @@ struct JWKSTests {
         }
     }
 
-    @Test func `keys are fetched from the announced address only`() throws {
+    @Test func `keys are requested only from jwks_uri`() throws {
         var server = AuthorizationServer(issuer: "https://as.example.com")
         #expect(throws: OAuth2Error.self) { try JWKSRequest(server: server) }
         server.jwksURI = .init(string: "https://as.example.com/jwks")
@@ -121,7 +121,7 @@ struct JWKSTests {
         #expect(request.maximumResponseSize == 1 << 20)
     }
 
-    @Test func `keys grow stale and are not fetched twice in a minute`() {
+    @Test func `JWKSCache expires and limits how often keys are fetched`() {
         var cache = JWKSCache()
         #expect(cache.isStale(now: 0) && cache.mayFetch(now: 0))
         cache.store(JWKSet(), now: 10)

@@ -2,18 +2,18 @@ import Foundation
 import StrictJSON
 import Testing
 
-/// The article Specifications.md names a symbol and a test for each section of the specifications. Both must exist.
+/// Tests that the symbols and tests named in the article Specifications.md exist.
 struct SpecificationTableTests {
-    /// One row of a table that has a column of symbols.
+    /// A row of a table that has a column of symbols.
     struct Row: Sendable, CustomTestStringConvertible {
         /// The cells, by the heading of their column.
         let cells: [String: String]
-        /// The module of the symbols that name none.
+        /// The module of symbols without a named module.
         let module: String
 
         var testDescription: String { "\(cells["Section"] ?? "") \(cells["It asks"] ?? "")" }
 
-        /// The symbols and tests in a cell: what stands between backquotes, with what stands behind each.
+        /// Returns the code-quoted names in a cell, each with the text after it.
         func names(_ column: String) -> [(name: String, rest: String)] {
             (cells[column] ?? "").matches(of: /`([^`]+)`([^`]*)/).map { (String($0.1), String($0.2)) }
         }
@@ -23,14 +23,14 @@ struct SpecificationTableTests {
         .deletingLastPathComponent()
     static let rows = rows(
         of: text(package.appending(path: "Sources/OAuth2Protocol/OAuth2Protocol.docc/Specifications.md")))
-    /// What each file of a module declares.
+    /// The declarations in each file, by module.
     static let modules = Dictionary(grouping: Source.all(below: package.appending(path: "Sources")), by: \.module)
         .mapValues { $0.map(\.declarations) }
     static let tests = Source.all(below: package.appending(path: "Tests"))
 
     static func text(_ file: URL) -> String { (try? String(contentsOf: file, encoding: .utf8)) ?? "" }
 
-    /// The rows of all tables that name symbols.
+    /// Returns the rows of all tables that name symbols.
     static func rows(of article: String) -> [Row] {
         var rows: [Row] = []
         var headings: [String]?
@@ -42,7 +42,7 @@ struct SpecificationTableTests {
             }
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             guard let columns = headings else {
-                // A table may name the module of all its symbols in the heading.
+                // The heading of a table can name the module of its symbols.
                 let named = cells.firstIndex { $0.hasPrefix("Symbol (") }
                 module = named.map { String(cells[$0].dropFirst(8).dropLast()) } ?? "OAuth2Protocol"
                 headings = named.map { cells[..<$0] + ["Symbol"] + cells[($0 + 1)...] } ?? cells
@@ -55,13 +55,13 @@ struct SpecificationTableTests {
         return rows
     }
 
-    @Test func `the article has its tables`() {
+    @Test func `the article contains its tables`() {
         #expect(Self.rows.count > 200)
         #expect(Self.rows.allSatisfy { !$0.names("Symbol").isEmpty })
         #expect(Self.rows.allSatisfy { !$0.names("Test").isEmpty || $0.cells["Held by"]?.isEmpty == false })
     }
 
-    @Test func `every symbol of the article is declared in its module`() {
+    @Test func `each symbol of the article is declared in its module`() {
         var known: Set<String> = []
         for row in Self.rows {
             for (name, rest) in row.names("Symbol") {
@@ -74,7 +74,7 @@ struct SpecificationTableTests {
         #expect(known.count > 150)
     }
 
-    @Test func `every test of the article is a test`() {
+    @Test func `each test of the article exists`() {
         let names = Set(Self.tests.flatMap(\.testNames))
         for row in Self.rows {
             for (name, _) in row.names("Test") {
@@ -87,7 +87,7 @@ struct SpecificationTableTests {
         }
     }
 
-    @Test func `every case of the article is in a vector file and left out by no test`() throws {
+    @Test func `each case of the article is in a vector file and no test omits it`() throws {
         let cases = try Cases(below: Self.package.appending(path: "Tests"), tests: Self.tests)
         #expect(cases.known.count > 500 && cases.leftOut.count > 20)
         var count = 0
@@ -111,13 +111,13 @@ struct SpecificationTableTests {
         ("SpecificationTableTests.Row.cells", true),
         ("SpecificationTableTests.Row.cell", false), ("Cases.named(in:)", true), ("Symbol.fits(_:)", false),
     ])
-    func `a name that is not declared is found out`(name: String, isDeclared: Bool) {
+    func `a symbol is found only if it is declared`(name: String, isDeclared: Bool) {
         let own = Source(module: "", text: Self.text(URL(filePath: #filePath)))
         #expect(Symbol(name).isDeclared(in: [own.declarations]) == isDeclared)
     }
 }
 
-/// A file of Swift, without its comments.
+/// A Swift file without its comments.
 struct Source: Sendable {
     /// The folder below Sources or Tests.
     let module: String
@@ -138,7 +138,7 @@ struct Source: Sendable {
 
     var declarations: [Declaration] { lines.indices.compactMap { Declaration(at: $0, of: lines) } }
 
-    /// The sentences of the functions that follow `@Test` with no other function between.
+    /// The names of the test functions.
     var testNames: [String] {
         var names: [String] = []
         var isTest = false
@@ -152,7 +152,7 @@ struct Source: Sendable {
     }
 }
 
-/// What one line declares. The layout of the code tells how far it reaches.
+/// The declaration on one line. The indentation shows its extent.
 struct Declaration: Sendable {
     static let types: Set<Substring> = ["struct", "enum", "class", "actor", "protocol", "typealias"]
     private static let members: Set<Substring> = ["extension", "func", "var", "let", "init", "case"]
@@ -162,9 +162,9 @@ struct Declaration: Sendable {
     ]
 
     let kind: Substring
-    /// The name; all names of a line of cases; with dots for an extension of a type in another.
+    /// The name, the names of all cases on the line, or the dotted name of an extended nested type.
     let names: [String]
-    /// The labels of the parameters; nil unless it is a function or an initializer.
+    /// The labels of the parameters, or `nil` if it is not a function or an initializer.
     let labels: [String]?
     let indentation: Int
     /// The lines between its braces.
@@ -177,7 +177,7 @@ struct Declaration: Sendable {
         while word().hasPrefix("@") || Self.modifiers.contains(word()) {
             let modifier = word()
             rest = rest.dropFirst(modifier.count)
-            // What one file keeps to itself is nobody's symbol; `private(set)` is another matter.
+            // Private declarations are not symbols, except those with `private(set)`.
             if modifier.hasSuffix("private"), rest.first != "(" { return nil }
             if rest.first == "(" { rest = rest.drop { $0 != ")" }.dropFirst() }
             rest = rest.drop { $0 == " " }
@@ -211,7 +211,7 @@ struct Declaration: Sendable {
         String(parameter.drop(while: \.isWhitespace).prefix { !$0.isWhitespace && $0 != ":" })
     }
 
-    /// What commas separate, up to the parenthesis that closes all.
+    /// Returns the parts between commas, until the closing parenthesis.
     private static func parts(_ text: some StringProtocol) -> [String] {
         var parts = [""]
         var depth = 0
@@ -225,7 +225,7 @@ struct Declaration: Sendable {
     }
 }
 
-/// A symbol as the article writes it: `Type.member(label:label:)`. Dots at the end stand for further labels.
+/// A symbol in the article's notation: `Type.member(label:label:)`. Trailing dots stand for additional labels.
 struct Symbol {
     let path: [String]
     let labels: [String]?
@@ -238,12 +238,12 @@ struct Symbol {
         labels = text.contains("(") ? inside.split(separator: ":").map(String.init).filter { $0 != "…" } : nil
     }
 
-    /// Whether one of these files declares it, in the body of the type before it or in an extension of that.
+    /// Returns whether one of these files declares the symbol in the body or an extension of its type.
     func isDeclared(in files: [[Declaration]]) -> Bool {
         files.contains { declarations(of: path[...], in: $0, files).contains(where: fits) }
     }
 
-    /// The declarations of a name in one file. A type that it stands in may be declared in another.
+    /// Returns the declarations of a name in one file. Another file may declare its type.
     private func declarations(
         of path: ArraySlice<String>, in file: [Declaration], _ files: [[Declaration]]
     ) -> [Declaration] {
@@ -272,7 +272,7 @@ struct Symbol {
     }
 }
 
-/// The cases of the vector files, and those that the tests say they leave out.
+/// The cases of the vector files, and the cases that the tests omit.
 struct Cases {
     let known: Set<String>
     let leftOut: Set<String>
@@ -292,7 +292,7 @@ struct Cases {
         leftOut = Set(lists.flatMap { $0.1.matches(of: /"([A-Z]{2}-\d{3})":/) }.map { String($0.1) })
     }
 
-    /// The cases that a text names, those of its ranges included.
+    /// Returns the cases that `text` names, including the cases in its ranges.
     func named(in text: String) -> [String] {
         text.matches(of: /([A-Z]{2}-\d{3})(?:…([A-Z]{2}-\d{3}))?/).flatMap { match -> [String] in
             let first = String(match.1)

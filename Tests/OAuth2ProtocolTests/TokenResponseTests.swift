@@ -6,12 +6,12 @@ import Testing
 
 @testable import OAuth2Protocol
 
-/// The published token responses, read as the specifications say.
+/// Tests the published token responses.
 struct TokenResponseTests {
     static let file = VectorFile("token-responses")
 
-    /// Read with the tolerance for real providers, which is the default: the strict reader refuses digits in a string,
-    /// as the strict half of PQ-022 and PQ-023 asks.
+    /// The cases read with the default quirks, because the strict reader rejects quoted numbers, as PQ-022 and PQ-023
+    /// require.
     static let lenient: Set<String> = ["TR-051"]
 
     @Test(arguments: file.cases())
@@ -65,18 +65,18 @@ func expectToken(_ response: TokenResponse, _ expect: JSONObject, sourceLocation
     }
 }
 
-/// What real providers send.
+/// Tests responses of real providers.
 struct ProviderQuirkTests {
     static let file = VectorFile("provider-quirks")
     static let leftOut = [
-        "PQ-038": "a test of its own", "PQ-054": "a test of its own",
+        "PQ-038": "a separate test covers it", "PQ-054": "a separate test covers it",
     ]
 
-    /// Their ID token is a placeholder: what it must hold, the files of ID tokens have, IT-078 with a boolean in a string too.
+    /// The cases with a placeholder as their ID token. The files of ID tokens test its contents.
     static let withIDToken = file.cases { leftOut[$0.id] != nil }
 
     @Test(arguments: withIDToken)
-    func `an answer with an ID token is a token response, whatever its further members say`(vector: VectorCase) throws {
+    func `a token response with an ID token is valid regardless of additional members`(vector: VectorCase) throws {
         for tolerance in [TokenResponse.ResponseQuirks.strict, .providers] {
             var expectation = TokenResponse.Expectation()
             expectation.idToken = true
@@ -86,7 +86,7 @@ struct ProviderQuirkTests {
             answer.body = Data(text.replacing(/<JWT.*>/, with: token).utf8)
             let response = try TokenResponse.read(answer, expecting: expectation, tolerance: tolerance)
             #expect(response.idToken?.value == token && response.refreshToken != nil)
-            // Nothing but the access token has a lifetime here: 0 as that of the refresh token ends nothing.
+            // Only the access token has a lifetime here: a refresh token lifetime of 0 has no effect.
             #expect(response.expiresIn == (vector.id == "PQ-038" ? 300 : 3600))
             let expect = try #require(vector.expect[tolerance == .strict ? "strict" : "compat"]?.object)
             #expect(expect["outcome"] == "see_id_token_files")
@@ -98,7 +98,7 @@ struct ProviderQuirkTests {
     }
     static let device: Set<String> = ["PQ-046", "PQ-050"]
 
-    /// What a provider's settings add, where reading it right needs knowledge of that provider.
+    /// The quirks in a provider's settings that the response requires.
     static let profiles: [String: TokenResponse.ResponseQuirks] = [
         "PQ-011": .nestedUserToken, "PQ-020": .zeroLifetimeIsUnknown, "PQ-021": .zeroLifetimeIsUnknown,
         "PQ-034": .camelCaseMembers,
@@ -107,12 +107,12 @@ struct ProviderQuirkTests {
     static let cases = file.cases(except: leftOut) { !device.contains($0.id) }
 
     @Test(arguments: cases)
-    func `a provider's answer is read strictly as its case says`(vector: VectorCase) {
+    func `a provider's response is read strictly as its case says`(vector: VectorCase) {
         check(vector, "strict", .strict)
     }
 
     @Test(arguments: cases)
-    func `a provider's answer is read with tolerance as its case says`(vector: VectorCase) {
+    func `a provider's response is read with quirks as its case says`(vector: VectorCase) {
         check(vector, "compat", .providers.union(Self.profiles[vector.id] ?? []))
     }
 
@@ -165,7 +165,7 @@ struct ProviderQuirkTests {
             ErrorCode(rawValue: "10007"), "Authorization code expired"
         ),
     ])
-    func `an error in the form of another provider keeps its code and message`(
+    func `an error in a proprietary format keeps its code and message`(
         body: String, code: ErrorCode, message: String
     ) throws {
         for status in [200, 400] {
@@ -180,7 +180,7 @@ struct ProviderQuirkTests {
         }
     }
 
-    @Test func `TikTok's older endpoint has the tokens in data`() throws {
+    @Test func `TikTok's legacy token response has the tokens in data`() throws {
         let response = HTTPResponse.json([
             "data": [
                 "access_token": "act", "refresh_token": "rft", "expires_in": 86400, "scope": "user.info.basic",
@@ -194,7 +194,7 @@ struct ProviderQuirkTests {
     }
 
     @Test(arguments: [("10010", ErrorCode.invalidGrant), ("10002", ErrorCode(rawValue: "10002"))])
-    func `an error of TikTok's older endpoint keeps its message`(number: String, code: ErrorCode) throws {
+    func `an error of TikTok's legacy endpoint keeps its message`(number: String, code: ErrorCode) throws {
         let body = #"{"data": {"error_code": \#(number), "description": "the reason"}, "message": "error"}"#
         let error = #expect(throws: OAuth2Error.self) {
             try TokenResponse.read(HTTPResponse(status: 200, body: Data(body.utf8)))
@@ -206,7 +206,7 @@ struct ProviderQuirkTests {
         #expect(error.code == code && error.explanation == "the reason")
     }
 
-    @Test func `a profile's quirk is not read without the profile`() {
+    @Test func `a provider-specific quirk is not accepted by default`() {
         for (id, tolerance) in Self.profiles where id != "PQ-020" && id != "PQ-021" {
             guard let vector = Self.cases.first(where: { $0.id == id }) else {
                 Issue.record("\(id) does not exist")
@@ -219,7 +219,7 @@ struct ProviderQuirkTests {
         }
     }
 
-    @Test func `commas separate scope tokens only where a profile says so`() throws {
+    @Test func `commas separate scopes only with the quirk for it`() throws {
         let body = #"{"access_token":"a","token_type":"bearer","scope":"repo,gist"}"#
         let response = HTTPResponse(status: 200, fields: ["Content-Type": "application/json"], body: .init(body.utf8))
         #expect(try TokenResponse.read(response).scope == ["repo,gist"])
@@ -228,20 +228,21 @@ struct ProviderQuirkTests {
     }
 }
 
-/// Damaged JSON as a token response.
+/// Tests malformed JSON as a token response.
 struct MalformedJSONTests {
     static let leftOut = [
-        "JM-070": "an endless body is the transport's to end",
-        "JM-071": "decompression and its limit are the transport's",
-        "JM-074": "a body shorter than announced is the transport's to refuse",
+        "JM-070": "the transport ends an endless body",
+        "JM-071": "the transport limits decompression",
+        "JM-074": "the transport rejects a truncated body",
     ]
-    /// Here the other acceptable outcome holds: a lone surrogate has no place in a Swift string, so the reader refuses it.
+    /// The cases in which the alternative outcome applies: a Swift string cannot contain a lone surrogate, so the
+    /// reader rejects it.
     static let other: Set<String> = ["JM-012"]
 
     static let cases = VectorFile("json-malformed").cases(except: leftOut)
 
     @Test(arguments: cases)
-    func `damaged JSON gives no token`(vector: VectorCase) throws {
+    func `malformed JSON returns no token`(vector: VectorCase) throws {
         var response = vector.input.response
         response.fields["Content-Type"] = "application/json"
         if let generator = vector.input["generator"]?.object { response.body = .init(Self.generate(generator).utf8) }

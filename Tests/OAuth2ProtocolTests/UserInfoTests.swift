@@ -7,25 +7,25 @@ import Testing
 
 @testable import OAuth2Protocol
 
-/// The published userinfo answers.
+/// Tests the published userinfo responses.
 struct UserInfoTests {
-    /// The cases of a client that registered for signed answers.
+    /// The cases of a client that registered for signed responses.
     static let signed: Set<String> = ["UI-013", "UI-015"]
-    /// The vectors' words for what is told in other words here.
+    /// The outcomes that this library reports differently.
     static let words: [String: Outcome] = ["alg_not_allowed": .invalidResponse("content_type")]
 
     static let plainCases = VectorFile("userinfo").cases { !signed.contains($0.id) }
     static let signedCases = VectorFile("userinfo").cases { signed.contains($0.id) }
 
     @Test(arguments: plainCases)
-    func `a userinfo answer is judged as its case says`(vector: VectorCase) throws {
+    func `a userinfo response is accepted or rejected as its case says`(vector: VectorCase) throws {
         do {
             let claims = try UserInfo.read(vector.input.response, subject: vector.input["id_token_sub"]?.string)
             #expect(vector.outcome == "accept")
             if let subject = vector.expect["sub"]?.string { #expect(claims.text("sub") == subject) }
             for name in ["name", "email", "updated_at", "email_verified"] {
                 guard let wanted = vector.expect[name] else { continue }
-                // A claim of another type than the one meant is no claim.
+                // A claim of the wrong type is ignored.
                 let claim: JSONValue =
                     switch name {
                     case "updated_at": claims[name]?.number.map(JSONValue.number) ?? .null
@@ -54,11 +54,11 @@ struct UserInfoTests {
     }
 
     @Test(arguments: signedCases)
-    func `a signed userinfo answer is judged as its case says`(vector: VectorCase) throws {
+    func `a signed userinfo response is rejected as its case says`(vector: VectorCase) throws {
         let algorithm = try #require(JWSAlgorithm(name: vector.input["userinfo_signed_response_alg"]?.string ?? ""))
         let key = try JWK.generate(for: algorithm)
         var response = vector.input.response
-        // The body `<JWS claims={…}>` stands for these claims, signed.
+        // `<JWS claims={…}>` is a placeholder for these claims in a signed JWT.
         let body = String(decoding: response.body, as: UTF8.self)
         if let match = body.firstMatch(of: /<JWS claims=(.*)>/) {
             let claims = try #require(try JSONValue(parsing: String(match.1)).object)
@@ -80,7 +80,7 @@ struct UserInfoTests {
             response, subject: "248289761001", validation: validation, keys: JWKSet([key]))
     }
 
-    @Test func `a signed userinfo answer of the right issuer for this client is read`() throws {
+    @Test func `a signed userinfo response with the expected issuer and audience is accepted`() throws {
         let key = try JWK.generate(for: .es256)
         let claims: JSONObject = [
             "sub": "248289761001", "iss": "https://op.example.com", "aud": "c", "name": "Jane",
@@ -92,7 +92,7 @@ struct UserInfoTests {
         #expect(throws: OAuth2Error.idToken(.signature)) { try read(response, other, .es256) }
     }
 
-    @Test func `the request carries the token in its header alone`() throws {
+    @Test func `a userinfo request has the token only in its Authorization field`() throws {
         var server = AuthorizationServer()
         #expect(UserInfo.request(server: server, accessToken: Secret("t")) == nil)
         server.userinfoEndpoint = .init(string: "https://as.example.com/userinfo")

@@ -3,8 +3,8 @@ import StrictJSON
 import TestSupport
 import Testing
 
-/// Every published case has a test. The cases of the transport, the loopback listener and the store's refresh are checked beside
-/// their tests.
+/// Tests that each published case has a test. The tests of the transport, the loopback listener and the store's refresh
+/// check their own cases.
 struct VectorCoverageTests {
     /// The cases that the parameterized tests of this module run.
     static let run: [String: [[VectorCase]]] = [
@@ -34,7 +34,7 @@ struct VectorCoverageTests {
         "www-authenticate": [AuthenticationChallengeTests.fields, AuthenticationChallengeTests.decisions],
     ]
 
-    /// The tests of other modules that hold a case, if their names do not start with it.
+    /// The tests of other modules that cover a case, if their names do not start with its identifier.
     static let held: [String: [String: [String]]] = [
         "dpop": ["DP-026": ["code, refresh and requests carry proofs of one key that lives in the sealed record"]],
         "redaction": [
@@ -48,12 +48,12 @@ struct VectorCoverageTests {
     ]
 
     @Test(arguments: run.keys.sorted())
-    func `every published case has a test`(file: String) throws {
+    func `each published case has a test`(file: String) throws {
         let run = Self.run[file]?.flatMap { $0 }.map(\.id) ?? []
         try VectorCoverage.check(file, run: run, held: Self.held[file] ?? [:])
     }
 
-    @Test func `every vector file is checked for cases without a test`() throws {
+    @Test func `each vector file is checked for cases without a test`() throws {
         let sources = try VectorCoverage.sources().joined(separator: "\n")
         // The key sets of discovery for JOSE, whose own test runs all cases.
         var checked: Set = ["discovery-jwks"]
@@ -67,14 +67,14 @@ struct VectorCoverageTests {
         #expect(files == checked)
     }
 
-    /// The members of `expect` that no test can read, and why.
+    /// The members of `expect` that tests cannot evaluate, and why.
     static let prose = [
-        "must": "sentences; the tests of `RefreshScenarioTests.held` check them",
+        "must": "sentences, checked by the tests in `RefreshScenarioTests.held`",
         "precondition": "a sentence", "same_jwk_as": "a sentence", "except": "a sentence",
         "form_may_contain": "a permission",
     ]
 
-    @Test func `a test reads every member of expect`() throws {
+    @Test func `a test reads each member of expect`() throws {
         let sources = try VectorCoverage.sources().joined(separator: "\n")
         for name in try VectorFile.names() {
             let cases = try VectorFile.object(name)["cases"]?.array ?? []
@@ -85,9 +85,9 @@ struct VectorCoverageTests {
         }
     }
 
-    // So that a new published case fails until it has a test.
+    // A newly published case fails until it has a test.
     @Test(.enabled(if: SharedFolder.url("vectors") != nil))
-    func `the vector files have every published case`() throws {
+    func `the vector files contain each published case`() throws {
         func published(_ name: String) throws -> Set<String>? {
             guard let file = SharedFolder.url("vectors/\(name)") else { return nil }
             return Self.identifiers(try #require(try JSONValue(parsing: Data(contentsOf: file)).object))

@@ -3,16 +3,16 @@ import StrictJSON
 
 @testable import OAuth2Protocol
 
-/// The parameters of an authorization request's address, decoded.
+/// Returns the decoded parameters of an authorization request's URL.
 func query(_ request: AuthorizationRequest) -> [String: [String]] { parameters(request.url.absoluteString) }
 
-/// The parameters of an address's query, decoded.
+/// Returns the decoded query parameters of a URL.
 func parameters(_ address: String) -> [String: [String]] {
     let query = address.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
     return grouped(FormEncoding.decode(query) ?? [])
 }
 
-/// The form in a request's body, decoded.
+/// Returns the decoded form in a request's body.
 func form(_ request: HTTPRequest) -> [String: [String]] {
     grouped(FormEncoding.decode(String(decoding: request.body ?? .init(), as: UTF8.self)) ?? [])
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OAuth2Protocol
 
-/// What came of a step, in the words of the vectors.
+/// The outcome of a step, as the vectors describe it.
 enum Outcome: Equatable {
     case invalidResponse(String)
     case unsupportedTokenType(String)
@@ -28,7 +28,7 @@ enum Outcome: Equatable {
         }
     }
 
-    /// What a case expects, when it expects a failure.
+    /// Creates the failure that a case expects, or `nil` if it expects none.
     init?(expected expect: JSONObject) {
         switch expect["outcome"]?.string {
         case "invalid_response", "rejected": self = .invalidResponse(expect["reason"]?.string ?? "")
@@ -44,7 +44,7 @@ enum Outcome: Equatable {
     }
 }
 
-/// Checks that an error is the one that a case expects, with all that the case says about it.
+/// Checks that an error equals the error that a case expects, with all its details.
 func expectFailure(_ error: any Error, _ expect: JSONObject, sourceLocation: SourceLocation = #_sourceLocation) {
     guard let expected = Outcome(expected: expect) else {
         Issue.record(
@@ -71,7 +71,7 @@ func expectFailure(_ error: any Error, _ expect: JSONObject, sourceLocation: Sou
     }
 }
 
-/// Checks that the text of an error does not have its URI: a terminal could open it.
+/// Checks that the description of an error omits its URI, because a terminal could open it.
 func expectNoLink(_ error: ProviderError, _ isForbidden: Bool, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(error.uri?.hasPrefix("javascript:") == true, sourceLocation: sourceLocation)
     #expect(!"\(error)".contains("javascript:") == isForbidden, sourceLocation: sourceLocation)
