@@ -9,9 +9,9 @@ import SealedStorage
 
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct KeyFormTests {
-    // MARK: The words
+    // MARK: Choices
 
-    @Test func `the words of the choices are read and written`() throws {
+    @Test func `each key location has a name that can be parsed`() throws {
         for word in KeyCustodyChoice.words { #expect(try KeyCustodyChoice(word).description == word) }
         #expect(try KeyCustodyChoice("fd:3") == .descriptor(3))
         #expect(try KeyCustodyChoice("fd:3").description == "fd:3")
@@ -24,19 +24,19 @@ struct KeyFormTests {
             ("keyfile", "key-file"), ("secretservice", "secret-service"), ("key-chain", "keychain"),
             ("pasphrase", "passphrase"),
         ])
-    func `a slip in a word names the nearest`(typed: String, near: String) {
+    func `the error for a misspelled key location suggests the nearest name`(typed: String, near: String) {
         #expect { try KeyCustodyChoice(typed) } throws: { ($0 as? KeyCustodyError)?.hint == "did you mean \(near)?" }
     }
 
     @Test(arguments: ["", "fd:", "fd:1", "fd:2", "fd:-3", "fd:x", "fd:65536", "fd:99999999999", "Key-File", "vault"])
-    func `what is no choice is refused`(typed: String) {
+    func `an invalid key location is rejected`(typed: String) {
         #expect(throws: KeyCustodyError.self) { try KeyCustodyChoice(typed) }
     }
 
-    // MARK: The descriptor
+    // MARK: File descriptor
 
-    @Test func `a key comes through a descriptor as bytes, base64url and base64`() async throws {
-        // With bytes that the two alphabets write differently.
+    @Test func `a file descriptor can provide a key as bytes, base64url or base64`() async throws {
+        // These bytes differ between the two alphabets.
         let bytes = [UInt8](repeating: 0xFB, count: 16) + [UInt8](repeating: 0xEF, count: 16)
         let base64 = Data(bytes).base64EncodedString()
         let unpadded = base64.replacing("=", with: "")
@@ -46,7 +46,7 @@ struct KeyFormTests {
             let pipe = try Pipe(holding: Array(text.utf8))
             let key = FileDescriptorKey(pipe.fileHandleForReading.fileDescriptor)
             #expect(try await key.key()?.bytes == bytes, "\(text.count) characters")
-            // Read once, kept afterwards.
+            // The key is read once and then cached.
             #expect(try await key.create().bytes == bytes)
         }
         let pipe = try Pipe(holding: bytes)
@@ -54,7 +54,7 @@ struct KeyFormTests {
     }
 
     @Test(arguments: [0, 1, 31, 33, 42, 45, 4096, 60_000])
-    func `a descriptor with another length is a fault`(count: Int) async throws {
+    func `a file descriptor with another number of bytes is an error`(count: Int) async throws {
         let pipe = try Pipe(holding: [UInt8](repeating: UInt8(ascii: "A"), count: count))
         let key = FileDescriptorKey(pipe.fileHandleForReading.fileDescriptor)
         let error = try #require(try await thrownError(KeyCustodyError.self) { try await key.key() })
@@ -62,14 +62,14 @@ struct KeyFormTests {
         #expect(!error.description.contains("AAAA"))
     }
 
-    @Test func `letters that are no base64 are a fault`() async throws {
+    @Test func `invalid base64 from a file descriptor is an error`() async throws {
         let pipe = try Pipe(holding: [UInt8](repeating: UInt8(ascii: "!"), count: 43))
         let key = FileDescriptorKey(pipe.fileHandleForReading.fileDescriptor)
         #expect(
             try await thrownError(KeyCustodyError.self) { try await key.key() }?.reason.contains("not a key") == true)
     }
 
-    @Test func `a descriptor that is closed, not named or silent is a fault that says so`() async throws {
+    @Test func `a closed, missing or silent file descriptor is an error with its reason`() async throws {
         #expect(
             try await thrownError(KeyCustodyError.self) { try await FileDescriptorKey(61_234).key() }?.reason
                 == "it is not open")
@@ -91,7 +91,7 @@ struct KeyFormTests {
         withExtendedLifetime(pipe) {}
     }
 
-    // MARK: The passphrase
+    // MARK: Passphrase
 
     private func passphraseKey(_ storage: MemoryStorage, _ text: String?) throws -> PassphraseKey {
         PassphraseKey(storage: storage, parameters: try Scrypt(cost: 16, blockSize: 8, parallelization: 2)) { _ in
@@ -99,7 +99,7 @@ struct KeyFormTests {
         }
     }
 
-    @Test func `a key that a passphrase seals comes back with it alone`() async throws {
+    @Test func `a key sealed with a passphrase opens only with that passphrase`() async throws {
         let storage = MemoryStorage()
         #expect(try await passphraseKey(storage, nil).key() == nil)
         let key = try await passphraseKey(storage, "open sesame").create().bytes
@@ -113,12 +113,12 @@ struct KeyFormTests {
         #expect(none?.hint.actions.first as? KeyRemedy == .namePassphraseFile)
         let empty = try await thrownError(KeyCustodyError.self) { try await self.passphraseKey(storage, "").key() }
         #expect(empty?.reason == "the passphrase is empty")
-        // Nothing of the key stands in the storage.
+        // The storage does not contain the key in plaintext.
         let kept = try #require(await storage.value("key-sealed"))
         #expect(!Data(kept).contains(Data(key.prefix(8))))
     }
 
-    @Test func `a damaged sealed key is told from a wrong passphrase`() async throws {
+    @Test func `a damaged sealed key is distinguished from a wrong passphrase`() async throws {
         let storage = MemoryStorage()
         _ = try await passphraseKey(storage, "open sesame").create()
         let kept = try #require(await storage.value("key-sealed"))
@@ -139,8 +139,8 @@ struct KeyFormTests {
         }
     }
 
-    @Test func `parameters that take too much are refused before they are tried`() {
-        // Mark, log2 N of 31, r and p of 255: what somebody may write into a store to stop a machine.
+    @Test func `excessive scrypt parameters are rejected before they are used`() {
+        // The marker, log2 N of 31, r and p of 255: an attacker could write these into a store to exhaust the machine.
         var bytes = Array("DSK1".utf8) + [31, 255, 255] + [UInt8](repeating: 0, count: 16 + 60)
         bytes += SHA2.sha256.digest(bytes).prefix(8)
         #expect(SealedKey(bytes) == nil)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct KeyLocationTests {
-    @Test func `two stores have different identities, and one keeps its own`() async throws {
+    @Test func `two stores have different identities, and each identity is stable`() async throws {
         let locations = KeyLocations(directory: StoreLocation("/nonexistent"), environment: [:])
         var identities: [String] = []
         for _ in 0..<2 {
@@ -31,7 +31,7 @@ struct KeyLocationTests {
         #expect(Set(identities).count == 2)
     }
 
-    @Test func `the environment does not print with the locations`() throws {
+    @Test func `descriptions of key locations omit the environment`() throws {
         var locations = KeyLocations(directory: StoreLocation("/store"), environment: ["TOKEN": "hush-hush"])
         locations.choice = .secretService
         let key = SecretServiceKey(identity: "me", label: "Key", environment: locations.environment)
@@ -44,7 +44,7 @@ struct KeyLocationTests {
         }
     }
 
-    @Test func `without a session bus the Secret Service is not looked for`() async throws {
+    @Test func `without a session bus the Secret Service is not used`() async throws {
         let key = SecretServiceKey(identity: "me", label: "Key", environment: ["XDG_RUNTIME_DIR": "/nonexistent"])
         for error in [
             try await thrownError(KeyCustodyError.self) { try await key.key() },

@@ -29,7 +29,7 @@ struct KeyTests {
         try #require(FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
     }
 
-    @Test func `a key is made once, with mode 0600, and nothing stays beside it`() async throws {
+    @Test func `a key file is created once, with mode 0600 and no other files`() async throws {
         #expect(try await file.key() == nil)
         let key = try await file.create()
         #expect(try await file.create().bytes == key.bytes)
@@ -38,7 +38,7 @@ struct KeyTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["accounts.key"])
     }
 
-    @Test func `many who make the key at once get the same one`() async throws {
+    @Test func `concurrent calls of create() return the same key`() async throws {
         let path = path
         let keys = try await withThrowingTaskGroup(of: [UInt8].self) { group in
             for _ in 0..<20 { group.addTask { try await KeyFile(path: path).create().bytes } }
@@ -48,7 +48,7 @@ struct KeyTests {
     }
 
     @Test(arguments: [0, 31, 33, 5000])
-    func `a key file of another size is a fault and stays as it is`(size: Int) async throws {
+    func `a key file of the wrong size is an error and is not modified`(size: Int) async throws {
         try Data(repeating: 1, count: size).write(to: URL(filePath: path))
         #expect(chmod(path, 0o600) == 0)
         let error = try #require(await error())
@@ -57,14 +57,14 @@ struct KeyTests {
     }
 
     @Test(arguments: [mode_t(0o640), 0o604, 0o666])
-    func `a key file that others can read is a fault that says what to do`(mode: mode_t) async throws {
+    func `a key file that others can read is an error with a chmod hint`(mode: mode_t) async throws {
         _ = try await file.create()
         #expect(chmod(path, mode) == 0)
         let error = try #require(await error())
         #expect(error.hint.description.contains("chmod 600"))
     }
 
-    @Test func `a link or a directory in place of the key file is a fault`() async throws {
+    @Test func `a link or folder in place of the key file is an error`() async throws {
         let other = KeyFile(path: directory.path + "/other")
         _ = try await other.create()
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: other.path)
@@ -74,8 +74,8 @@ struct KeyTests {
         #expect(try await error()?.reason == "it is not a plain file")
     }
 
-    // Without async, a call on the type itself would use the default of the protocol.
-    @Test func `a key file saves and removes a key when it is called directly`() async throws {
+    // A synchronous call on the concrete type would use the protocol's default.
+    @Test func `KeyFile saves and removes a key when it is called directly`() async throws {
         let key = try SealingKey.random()
         try await file.save(key)
         #expect(try await file.key()?.bytes == key.bytes)
@@ -83,11 +83,11 @@ struct KeyTests {
         #expect(try await file.key() == nil)
     }
 
-    @Test func `a key file that was planted as a half-written one is not written through`() async throws {
+    @Test func `OwnerOnlyFile does not write through a planted temporary file`() async throws {
         let target = directory.path + "/target"
         try FileManager.default.createSymbolicLink(atPath: path + ".suffix", withDestinationPath: target)
         switch OwnerOnlyFile.create(path, [1, 2, 3], suffix: "suffix") {
-        // Where a file can be written without a name, what was planted is in nobody's way.
+        // If the system supports files without a name, the planted link has no effect.
         case .success: #expect(try Data(contentsOf: URL(filePath: path)) == Data([1, 2, 3]))
         case .failure(let failure):
             #expect(failure.code == EEXIST)

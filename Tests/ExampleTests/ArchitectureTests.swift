@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// ARCHITECTURE.md describes the package as it is.
+/// Tests that ARCHITECTURE.md matches the package.
 @Suite struct ArchitectureTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
@@ -10,7 +10,7 @@ import Testing
         try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
     }
 
-    /// The modules of Sources in the manifest, each with its dependencies on other such modules.
+    /// Returns the modules of Sources in the manifest, each with its dependencies on other such modules.
     private func manifest() throws -> [String: Set<String>] {
         let folders = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Sources").path)
         let target = #/\.(?:executableTarget|target)\(\s*name: "(\w+)"(?:,\s*dependencies: \[([^\]]*)\])?/#
@@ -22,7 +22,7 @@ import Testing
         return modules
     }
 
-    @Test func `the table of modules has the dependencies of the manifest, and no others`() throws {
+    @Test func `the table of modules lists exactly the dependencies of the manifest`() throws {
         let rows = try text("ARCHITECTURE.md").matches(of: #/\n\| `(\w+)` \|[^|]*\| ([^|]*) \|/#)
         var table: [String: Set<String>] = [:]
         for row in rows { table[String(row.1)] = Set(row.2.matches(of: #/`(\w+)`/#).map { String($0.1) }) }
@@ -32,7 +32,7 @@ import Testing
         for (module, dependencies) in manifest { #expect(table[module] == dependencies, "\(module)") }
     }
 
-    @Test func `every file that the architecture names exists`() throws {
+    @Test func `each file named in ARCHITECTURE.md exists`() throws {
         let paths = try text("ARCHITECTURE.md").matches(of: #/`((?:Sources|Tests|Settings)\/[^`]+)`/#).map {
             String($0.1)
         }
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `the store is declared and extended in at most eight files of one folder`() throws {
+    @Test func `at most eight files of one folder declare and extend AccountStore`() throws {
         let sources = Self.root.appending(path: "Sources")
         let names = FileManager.default.enumerator(atPath: sources.path)?.compactMap { $0 as? String } ?? []
         let files = try names.filter { $0.hasSuffix(".swift") }.filter { name in

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct ExampleTests {
-    @Test func `SignInAndSearch signs in and prints who is found`() async throws {
+    @Test func `SignInAndSearch signs in and prints the matching users`() async throws {
         let provider = try await LoopbackProvider()
         defer { provider.close() }
         let output = try await ExampleProcess(provider).run("SignInAndSearch")
@@ -16,7 +16,7 @@ import Testing
         #expect(Set(output.lines) == Set(expected.map { "\($0.displayName ?? "") \($0.mail ?? "")" }))
     }
 
-    @Test func `WatchAccounts shows each event in both ways`() async throws {
+    @Test func `WatchAccounts prints each event from both event sources`() async throws {
         let provider = try await LoopbackProvider()
         defer { provider.close() }
         let output = try await ExampleProcess(provider).run("WatchAccounts")
@@ -28,7 +28,7 @@ import Testing
             ])
     }
 
-    @Test func `SendRequest asks, uploads and saves a long answer`() async throws {
+    @Test func `SendRequest sends a request, uploads a file and saves a large response`() async throws {
         let provider = try await LoopbackProvider()
         defer { provider.close() }
         let output = try await ExampleProcess(provider).run("SendRequest")
@@ -41,7 +41,7 @@ import Testing
         #expect(provider.log().contains { $0.method == "POST" && $0.path == "/v1.0/files" })
     }
 
-    @Test func `every Swift line of the README is in an example that is compiled`() throws {
+    @Test func `each Swift line of the README is in a compiled example`() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
@@ -63,7 +63,7 @@ import Testing
     }
 }
 
-/// Runs an example in another process. This process acts as the user with the browser: the example's `$BROWSER` is a script
+/// Runs an example in another process. The test acts as the user with the browser: the example's `$BROWSER` is a script
 /// that writes the URL to a file.
 struct ExampleProcess {
     let provider: LoopbackProvider
@@ -127,7 +127,7 @@ struct ExampleProcess {
             errors: String(decoding: await complaints, as: UTF8.self))
     }
 
-    /// Where the build put the examples: beside the tests.
+    /// The build folder, which contains the examples and the tests.
     private static var products: URL {
         #if os(macOS)
             Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL.deletingLastPathComponent()

@@ -5,10 +5,10 @@ import Testing
 @Suite struct TreeTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
-    /// Folders with other people's text, or with files that are not text.
+    /// Folders with third-party text, or with files that are not text.
     private static let skipped: Set = ["Vectors", "Databases", "peers"]
 
-    /// The lines that the modules below the program may have with the program's words. Lower it when you remove some.
+    /// The number of lines with the program's words that the other modules may have. Lower it when you remove some.
     private static let allowedProgramWords = 0
 
     private struct Line: CustomStringConvertible {
@@ -39,9 +39,9 @@ import Testing
         text.withCString { strstr($0, needle) != nil }
     }
 
-    @Test func `no file has the old name of the program`() throws {
+    @Test func `no file contains the old name of the program`() throws {
         let old = "directory"
-        // Words that follow the name only in a command line. A directory search, sync or query is something else.
+        // Commands that follow the old name only in a command line. Not "directory search", "sync" or "query".
         let commands = [
             "sign-in", "sign-out", "login", "logout", "accounts", "token", "header", "exec", "credential",
             "lookup", "browse", "providers", "config", "doctor", "serve", "demo", "completion", "__",

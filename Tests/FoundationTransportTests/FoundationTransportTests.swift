@@ -14,7 +14,7 @@ import Testing
 #endif
 
 @Suite struct FoundationTransportTests {
-    @Test func `a URLRequest is signed, and the rest of it stays`() async throws {
+    @Test func `sign(_:in:) adds Authorization to a URLRequest and keeps the rest`() async throws {
         let scene = try await SignedInFixture()
         var request = URLRequest(url: scene.provider.graphBase.appending(path: "v1.0/me"))
         request.httpMethod = "PATCH"
@@ -29,7 +29,7 @@ import Testing
         await #expect(throws: AccountStoreError.self) { try await scene.account.sign(request, in: scene.store) }
     }
 
-    @Test func `a store lives on URLSession, from the sign-in to the repetition after a 401`() async throws {
+    @Test func `URLSessionTransport can serve a store, from the sign-in to the retry after a 401`() async throws {
         let scene = try await SignedInFixture(transport: URLSessionTransport())
         scene.provider.expireAccessTokens()
         let request = URLRequest(url: scene.provider.graphBase.appending(path: "v1.0/me"))
@@ -39,7 +39,7 @@ import Testing
         #expect(scene.provider.tokenRequestCount(grantType: "refresh_token") == 1)
     }
 
-    @Test func `a redirect is followed as the request says, and Authorization stays within the origin`() async throws {
+    @Test func `redirects follow the request's policy and drop Authorization for another origin`() async throws {
         let far = try LoopbackListener { request in
             LoopbackResponse(status: 200, body: Data((request.fields["Authorization"] ?? "none").utf8))
         }
@@ -64,7 +64,7 @@ import Testing
         await #expect(throws: HTTPTransportError.self) { try await ask("/away", .follow(limit: 0)) }
     }
 
-    @Test func `what may not be sent or is too large is refused`() async throws {
+    @Test func `plain HTTP to other hosts and large responses are rejected`() async throws {
         let transport = URLSessionTransport()
         let plain = HTTPRequest(.get, try #require(URL(string: "http://plain.example/")))
         await #expect(throws: HTTPTransportError.self) { try await transport.send(plain) }
@@ -80,7 +80,7 @@ import Testing
         #expect(gone?.kind == .cannotConnect && gone.map { !"\($0)".contains("hidden") } == true)
     }
 
-    @Test func `a request that trusts less than the system does is not sent without that`() async throws {
+    @Test func `a request with pinned keys or a CA file is not sent`() async throws {
         let url = try #require(URL(string: "https://127.0.0.1:1/"))
         let pin = try #require(PublicKeyPin(Data(repeating: 7, count: 32).base64EncodedString()))
         for trust in [ServerTrust(pinnedKeys: [pin]), ServerTrust(caFile: "/ca.pem")] {
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `the time of a request is that of all its redirects`() async throws {
+    @Test func `the timeout includes all redirects`() async throws {
         let server = try LoopbackListener { _ in
             try? await Task.sleep(for: .milliseconds(300))
             return LoopbackResponse(status: 302, fields: ["Location": "/again"])
@@ -104,7 +104,9 @@ import Testing
         #expect(error?.kind == .timedOut)
     }
 
-    @Test(.timeLimit(.scaled(minutes: 5))) func `an exchange that ended before it began ends`() async throws {
+    @Test(.timeLimit(.scaled(minutes: 5))) func `an exchange that completed before it was registered ends`()
+        async throws
+    {
         let exchanges = SessionExchanges()
         let url = try #require(URL(string: "http://127.0.0.1:1/"))
         let session = URLSession(configuration: .ephemeral)
@@ -119,13 +121,13 @@ import Testing
     }
 
     @Test(arguments: [0, -1, .infinity, .nan, .greatestFiniteMagnitude, 1e300] as [TimeInterval])
-    func `a time limit that is none does no harm`(interval: TimeInterval) throws {
+    func `an invalid timeout interval becomes a valid one`(interval: TimeInterval) throws {
         var request = URLRequest(url: try #require(URL(string: "https://api.example/")))
         request.timeoutInterval = interval
         #expect(try HTTPRequest(request).timeout >= .seconds(1))
     }
 
-    @Test func `values go to URLRequest and back`() throws {
+    @Test func `a request survives the conversion to URLRequest and back`() throws {
         let url = try #require(URL(string: "https://api.example/a?b=c"))
         var request = HTTPRequest(.put, url, fields: ["A": "1", "B": "2"], body: Data("x".utf8))
         request.timeout = .seconds(7)

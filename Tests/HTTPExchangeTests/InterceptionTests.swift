@@ -10,7 +10,7 @@ import Testing
     (401, "<html>", false), (404, "<html>", false), (429, "<html>", false), (500, "<html>", false),
     (503, "<html>", false),
 ])
-func `a response of a network in between is recognized`(status: Int, body: String, isIntercepted: Bool) throws {
+func `a response of a captive portal or proxy is detected`(status: Int, body: String, isIntercepted: Bool) throws {
     let fields: HTTPFields = [
         "Location": "http://portal.example/login?token=secret", "Content-Type": "application/json",
     ]

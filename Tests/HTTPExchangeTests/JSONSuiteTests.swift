@@ -5,7 +5,7 @@ import Testing
 
 private let suite = SharedFolder.url("suites/json")
 
-/// The texts of nst/JSONTestSuite.
+/// Tests the texts of nst/JSONTestSuite.
 @Suite(.enabled(if: suite != nil, "the folder with the published suites does not exist"))
 struct JSONSuiteTests {
     private func files(_ folder: String) throws -> [(name: String, bytes: [UInt8])] {
@@ -15,7 +15,8 @@ struct JSONSuiteTests {
         }
     }
 
-    /// The texts that may be either, and are accepted. A number keeps its digits and is never too large; a byte order mark is skipped.
+    /// The optional texts that are accepted. Numbers keep their digits and have no maximum, and a byte order mark is
+    /// skipped.
     private static let accepted: Set<String> = [
         "i_number_double_huge_neg_exp.json", "i_number_huge_exp.json", "i_number_neg_int_huge_exp.json",
         "i_number_pos_double_huge_exp.json", "i_number_real_neg_overflow.json", "i_number_real_pos_overflow.json",
@@ -23,7 +24,7 @@ struct JSONSuiteTests {
         "i_number_very_big_negative_int.json", "i_structure_UTF-8_BOM_empty_object.json",
     ]
 
-    @Test func `each text is accepted or rejected as its name says`() throws {
+    @Test func `each text is accepted or rejected as its file name requires`() throws {
         let files = try files("test_parsing")
         #expect(files.count == 318)
         for (name, bytes) in files {
@@ -48,7 +49,7 @@ struct JSONSuiteTests {
         }
     }
 
-    /// The texts that readers are known to change, and their values here; `nil` for rejected ones.
+    /// The texts that some parsers change, and their values here; `nil` for rejected texts.
     private static let values: [String: JSONValue?] = [
         "number_-9223372036854775808.json": "[-9223372036854775808]",
         "number_-9223372036854775809.json": "[-9223372036854775809]", "number_1.0.json": "[1.0]",
@@ -63,14 +64,14 @@ struct JSONSuiteTests {
         "object_same_key_different_values.json": #"{"a":1,"a":2}"#,
         "object_same_key_same_value.json": #"{"a":1,"a":1}"#,
         "object_same_key_unclear_values.json": #"{"a":0, "a":-0}"#,
-        // A surrogate without its half is not a character, and invalid UTF-8 is not text.
+        // A lone surrogate is not a character, and invalid UTF-8 is not text.
         "string_1_escaped_invalid_codepoint.json": nil, "string_1_invalid_codepoint.json": nil,
         "string_2_escaped_invalid_codepoints.json": nil, "string_2_invalid_codepoints.json": nil,
         "string_3_escaped_invalid_codepoints.json": nil, "string_3_invalid_codepoints.json": nil,
         "string_with_escaped_NULL.json": #"["A\u0000B"]"#,
     ].mapValues { text in text.flatMap { try? JSONValue(parsing: $0) } }
 
-    @Test func `an input that other readers change keeps its digits, names and duplicates`() throws {
+    @Test func `texts that some parsers change keep their digits, names and duplicates`() throws {
         let files = try files("test_transform")
         #expect(files.count == 22 && Set(files.map(\.name)) == Set(Self.values.keys))
         for (name, bytes) in files {

@@ -16,14 +16,14 @@ import Testing
         ("https://a.example/x?", "https://a.example/x?b=1&b=%26&c=a%20%2B%C3%A4"),
         ("https://a.example#top", "https://a.example?b=1&b=%26&c=a%20%2B%C3%A4#top"),
     ])
-    func `a query is added to the one that is there`(_ base: String, _ expected: String) throws {
+    func `query parameters are added to the existing query`(_ base: String, _ expected: String) throws {
         let pairs = [("b", "1"), ("b", "&"), ("c", "a +ä")].map { (name: $0.0, value: $0.1) }
         #expect(HTTPRequest(.get, try url(base), query: pairs).url.absoluteString == expected)
         let form = HTTPRequest(.get, try url(base), form: pairs)
         #expect(form.url.absoluteString == expected && form.content == nil && form.fields["Content-Type"] == nil)
     }
 
-    @Test func `a form and JSON say what they are, and the caller's fields stay`() throws {
+    @Test func `forms and JSON set Content-Type unless the caller does`() throws {
         let form = HTTPRequest(.post, try url("https://a.example/"), form: [("a b", "=&"), ("a b", "")])
         #expect(try text(form) == "a%20b=%3D%26&a%20b=")
         #expect(form.fields == ["Content-Type": "application/x-www-form-urlencoded"])
@@ -42,7 +42,7 @@ import Testing
         #expect(try text(HTTPRequest(.post, try url("https://a.example/"), json: ["n": 1])) == #"{"n":1}"#)
     }
 
-    @Test func `a form of parts is the same bytes each time, names escaped as browsers do`() throws {
+    @Test func `a multipart form has stable bytes and escapes names as browsers do`() throws {
         var form = try MultipartForm(boundary: "b")
         form.append("Ada", named: "na\"me\r\n")
         form.append(42, named: "number")
@@ -69,7 +69,7 @@ import Testing
         #expect(MultipartForm().boundary != MultipartForm().boundary)
     }
 
-    @Test func `what would end a header line is refused, and nothing prints`() throws {
+    @Test func `a multipart form rejects header injection and hides its values`() throws {
         for fields in [["X": "a\r\nY: b"], ["X Y": "1"], ["": "1"]] as [HTTPFields] {
             var form = MultipartForm()
             form.parts.append(.init(name: "a", content: .bytes(Data()), fields: fields))

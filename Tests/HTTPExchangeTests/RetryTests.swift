@@ -3,10 +3,10 @@ import HTTPExchange
 import Synchronization
 import Testing
 
-@Suite struct `Sending again` {
+@Suite struct `Retries` {
     let request = HTTPRequest(.get, URL(filePath: "/"))
 
-    /// Runs the policy over these results, and gives the waits and the number of attempts.
+    /// Runs the policy on these results, and returns the delays and the number of attempts.
     private func run(
         _ policy: HTTPRetryPolicy, of request: HTTPRequest? = nil, _ results: [Result<HTTPResponse, HTTPTransportError>]
     ) async -> (waits: [Duration], attempts: Int, status: Int?) {
@@ -27,20 +27,20 @@ import Testing
     private let lost = Result<HTTPResponse, HTTPTransportError>.failure(
         HTTPTransportError(.connectionLost, host: "", reason: ""))
 
-    @Test func `the waits double, and the first good answer is the answer`() async {
+    @Test func `the delays double until the first success`() async {
         let result = await run(HTTPRetryPolicy(), [busy, lost, busy, fine])
         #expect(result.waits == [.seconds(1), .seconds(2), .seconds(4)])
         #expect(result.attempts == 4 && result.status == 200)
     }
 
-    @Test func `the last answer or failure is given when no more is allowed`() async {
+    @Test func `after the last retry, the policy returns the last response or error`() async {
         #expect(await run(HTTPRetryPolicy(maximumRetries: 1), [busy]).attempts == 2)
         #expect(await run(HTTPRetryPolicy(maximumRetries: 1), [busy]).status == 503)
         #expect(await run(HTTPRetryPolicy(maximumRetries: 2), [lost]).status == nil)
         #expect(await run(.never, [busy, fine]).attempts == 1)
     }
 
-    @Test func `only the methods, statuses and failures of the policy are sent again`() async {
+    @Test func `only the methods, statuses and errors of the policy are retried`() async {
         #expect(await run(HTTPRetryPolicy(), of: HTTPRequest(.post, request.url), [busy, fine]).attempts == 1)
         #expect(
             await run(HTTPRetryPolicy(methods: [.post]), of: HTTPRequest(.post, request.url), [busy, fine]).attempts
@@ -52,7 +52,7 @@ import Testing
             await run(HTTPRetryPolicy(), of: HTTPRequest(.put, request.url, content: once), [busy, fine]).attempts == 1)
     }
 
-    @Test func `the server's own wish is taken, within the budget`() async {
+    @Test func `the policy obeys Retry-After within its budget`() async {
         func asking(_ seconds: String) -> Result<HTTPResponse, HTTPTransportError> {
             .success(HTTPResponse(status: 429, fields: ["Retry-After": seconds]))
         }

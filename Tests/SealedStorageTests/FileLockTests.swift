@@ -6,7 +6,7 @@ import Testing
 @testable import SealedStorage
 @testable import Platform
 
-/// Locks where a file system has none, and where somebody removes the file.
+/// Tests locks on file systems without support for them, and after the lock file is removed.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct FileLockTests {
     private let directory: TemporaryDirectory
@@ -14,7 +14,7 @@ struct FileLockTests {
     init() throws { directory = try TemporaryDirectory() }
 
     @Test(arguments: [ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL])
-    func `a file system without locks is an error that says so`(code: Int32) async throws {
+    func `a file system without support for locks is an error with a hint`(code: Int32) async throws {
         var lock = FileLock(path: directory.path + "/lock", sleep: { _ in })
         lock.request = { _, _ in code }
         let error = await #expect(throws: StorageError.self) { try await lock.lock("a", timeout: .seconds(1)) }
@@ -22,7 +22,7 @@ struct FileLockTests {
         #expect(error?.hint.description.contains("local disk") == true)
     }
 
-    @Test func `a lock on a file that was removed meanwhile does not count`() async throws {
+    @Test func `a lock on a file that was removed first is taken again`() async throws {
         let path = directory.path + "/lock"
         var lock = FileLock(path: path, sleep: { _ in })
         let requests = Log<Int32>()
@@ -36,7 +36,7 @@ struct FileLockTests {
         #expect(FileManager.default.fileExists(atPath: path))
     }
 
-    @Test func `a lock whose file was removed or replaced is not confirmed`() async throws {
+    @Test func `confirm() fails if the lock file was removed or replaced`() async throws {
         let path = directory.path + "/lock"
         // As unique as the identifier of an account.
         let name = path
@@ -70,7 +70,7 @@ struct FileLockTests {
         return String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace && $0 != "\0" }
     }
 
-    @Test func `the error of a wait names the process that holds the lock`() async throws {
+    @Test func `the timeout error names the process that holds the lock`() async throws {
         let locks = FileLock(path: directory.path + "/lock", sleep: { _ in })
         let lock = try await locks.lock("a", timeout: .zero)
         let name = try #require(ProcessStatus(of: getpid())?.name)
@@ -91,7 +91,7 @@ struct FileLockTests {
         #expect(try entries() == "")
     }
 
-    @Test func `each lock has its own holder, and a failed attempt changes none`() async throws {
+    @Test func `each lock has a separate holder, and a failed attempt keeps the holder`() async throws {
         let locks = FileLock(path: directory.path + "/lock", sleep: { _ in })
         let (one, two) = (try await locks.lock("a", timeout: .zero), try await locks.lock("b", timeout: .zero))
         for name in ["a", "b", "a", "b"] {
@@ -106,11 +106,11 @@ struct FileLockTests {
     }
 
     @Test(arguments: ["PID 1", "2147483647 START", "PID START 9 9", "PID", "x y z", "-1 START"])
-    func `an entry that a crash left is never shown as the holder`(entry: String) async throws {
+    func `an entry of a crashed process is not reported as the holder`(entry: String) async throws {
         let path = directory.path + "/lock"
         let locks = FileLock(path: path, sleep: { _ in })
         let lock = try await locks.lock("a", timeout: .zero)
-        // The entry that a killed process left, and after it a holder of an earlier version that writes none.
+        // The entry of a killed process, and then a holder of an earlier version that writes no entry.
         let text = String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
         let saved = try #require(text.split(whereSeparator: { $0 == "\0" || $0 == "\n" }).first).split(separator: " ")
         let stale = "\(saved[0]) \(entry) \(saved[3])"
@@ -126,21 +126,21 @@ struct FileLockTests {
         lock.release()
     }
 
-    @Test func `a process is distinguished from a later one with its ID`() throws {
+    @Test func `a process is distinguished from a later one with the same ID`() throws {
         let current = try #require(ProcessIdentity.current)
         #expect(current.status?.identity == current && current.status?.isStopped == false)
         #expect(ProcessIdentity(id: current.id, start: current.start + 1).status == nil)
         #expect(ProcessStatus(of: 0) == nil)
     }
 
-    @Test func `a private file is made whole, once, and with nothing beside it`() throws {
+    @Test func `OwnerOnlyFile creates a complete file once and leaves no other file`() throws {
         let path = directory.path + "/file"
         guard case .success = OwnerOnlyFile.create(path, [1, 2, 3], suffix: "x") else {
-            Issue.record("not made")
+            Issue.record("not created")
             return
         }
         guard case .failure(let failure) = OwnerOnlyFile.create(path, [4], suffix: "x") else {
-            Issue.record("made twice")
+            Issue.record("created twice")
             return
         }
         #expect(failure.code == EEXIST)
@@ -149,7 +149,7 @@ struct FileLockTests {
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test func `a lock that the system lists twice is one lock`() {
+    @Test func `a lock that the system lists twice counts once`() {
         let list = """
             1: OFDLCK ADVISORY  WRITE -1 fe:00:77 41 41
             2: OFDLCK ADVISORY  WRITE -1 fe:00:77 41 41

@@ -6,18 +6,18 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// What every storage has to do.
+/// Tests the requirements for every storage.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct StorageTests {
-    /// What holds for every storage; PostgreSQL's tests do the same.
+    /// Runs the checks for every storage. The tests of PostgreSQL run them too.
     @Test(arguments: StorageCheck.allCases)
-    func `a storage in memory does what every storage does`(check: StorageCheck) async throws {
+    func `MemoryStorage passes the storage checks`(check: StorageCheck) async throws {
         let storage = MemoryStorage()
         try await check.run { storage }
     }
 
     @Test(arguments: StorageCheck.allCases)
-    func `a storage in a file does what every storage does, opened as often as it likes`(check: StorageCheck)
+    func `SQLiteStorage passes the storage checks, with any number of instances`(check: StorageCheck)
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -31,7 +31,7 @@ struct StorageTests {
         SealedRecord(id: id, type: type, revision: revision, sealed: bytes)
     }
 
-    @Test func `a lock of SQLite's storage is dropped with its value and waited for only so long`() async throws {
+    @Test func `a deinitialized SQLite lock is released, and the wait for a lock is limited`() async throws {
         let directory = try TemporaryDirectory()
         let storage = SQLiteStorage(directory: directory.store, sleep: { _ in })
         var held: (any StorageLock)? = try await storage.lock("a", timeout: .seconds(1))
@@ -43,7 +43,7 @@ struct StorageTests {
     }
 
     @Test(arguments: StorageKind.allCases)
-    func `a log that does not reach back says so`(kind: StorageKind) async throws {
+    func `changes(after:) returns nil if the log does not reach back far enough`(kind: StorageKind) async throws {
         let (storage, directory) = try kind.make()
         defer { withExtendedLifetime(directory) {} }
         guard kind == .memory else { return }
@@ -56,14 +56,14 @@ struct StorageTests {
         #expect(try await storage.changes(after: last - 5)?.count == 5)
     }
 
-    @Test func `changes are not reported after an older copy of the file was restored`() async throws {
+    @Test func `a restored older copy of the database does not report its lost changes`() async throws {
         let directory = try TemporaryDirectory()
         let storage = SQLiteStorage(directory: directory.store)
         _ = try await storage.insert(record("a"))
         let copy = try Data(contentsOf: URL(filePath: storage.location))
         _ = try await storage.replace(record("a", revision: 2), kind: .tokens)
         #expect(try await storage.changes(after: 1)?.count == 1)
-        // As `cp` does, without a new file.
+        // Overwrites the file in place, as `cp` does.
         let file = try FileHandle(forUpdating: URL(filePath: storage.location))
         try file.write(contentsOf: copy)
         try file.close()
@@ -73,12 +73,12 @@ struct StorageTests {
     }
 
     @Test(arguments: ["-journal", "-wal", "-shm"])
-    func `a new store does not take the journal of one whose file was removed`(suffix: String) async throws {
+    func `a new store does not use the journal of a removed database`(suffix: String) async throws {
         let directory = try TemporaryDirectory()
         let old = SQLiteStorage(directory: directory.store)
         for number in 0..<50 { _ = try await old.insert(record("r\(number)")) }
         let path = old.location
-        // A process that is killed in a transaction leaves the journal like this.
+        // The journal that a process killed in a transaction leaves behind.
         let connection = try SQLiteConnection(path: path)
         try connection.execute("PRAGMA cache_size=1; BEGIN; UPDATE accounts SET record = zeroblob(9000)")
         let journal = try Data(contentsOf: URL(filePath: path + "-journal"))
@@ -104,7 +104,7 @@ struct StorageTests {
         #expect(try await storage.records(ofType: nil).map(\.id) == ["new"])
     }
 
-    @Test func `a hard link to the file is noticed`() async throws {
+    @Test func `hasOtherNames detects a hard link to the database`() async throws {
         let directory = try TemporaryDirectory()
         let storage = SQLiteStorage(directory: directory.store)
         _ = try await storage.insert(record("a"))
@@ -113,7 +113,7 @@ struct StorageTests {
         #expect(storage.hasOtherNames)
     }
 
-    @Test func `storages that are made and dropped leave no thread in trouble`() async throws {
+    @Test func `deinitialized storages leave no thread blocked`() async throws {
         let directory = try TemporaryDirectory()
         for number in 0..<50 {
             let storage = SQLiteStorage(directory: directory.store)

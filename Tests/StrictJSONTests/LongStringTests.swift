@@ -1,7 +1,7 @@
 import StrictJSON
 import Testing
 
-/// Strings are read in pieces of several bytes, so what ends or spoils one is looked for at every place in a piece.
+/// Tests special characters at each position, because strings are read in chunks of several bytes.
 @Suite struct LongStringTests {
     private static let lengths = 1...40
 
@@ -11,7 +11,7 @@ import Testing
         return [0x22] + content + [0x22]
     }
 
-    @Test func `a control character is refused wherever it stands`() {
+    @Test func `a control character is rejected at any position`() {
         for length in Self.lengths {
             for location in 0..<length {
                 for byte: UInt8 in [0x00, 0x01, 0x0A, 0x1F] {
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `the first quote ends a string wherever it stands`() {
+    @Test func `the first quote ends a string at any position`() {
         for length in Self.lengths {
             for location in 0..<length {
                 let bytes = text(length, 0x61, 0x22, at: location)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `an escape is read wherever it stands`() throws {
+    @Test func `an escape is decoded at any position`() throws {
         for length in Self.lengths {
             for location in 0..<length {
                 var content = [UInt8](repeating: 0x7F, count: length)
@@ -44,8 +44,8 @@ import Testing
         }
     }
 
-    @Test func `what only looks like a quote, a backslash or a control character is kept`() throws {
-        // One bit or one count away, and bytes whose highest bit is set.
+    @Test func `a string may contain bytes that resemble quotes, backslashes or control characters`() throws {
+        // Bytes that differ by one bit or one, and bytes whose highest bit is set.
         for byte: UInt8 in [0x20, 0x21, 0x23, 0x5B, 0x5D, 0x7F] {
             for length in Self.lengths {
                 let content = String(repeating: Character(Unicode.Scalar(byte)), count: length)
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [2, 24, 25, 60])
-    func `names that stand twice are found in objects of every size`(count: Int) throws {
+    func `duplicate names are found in objects of any size`(count: Int) throws {
         let names = (0..<count).map { "name\($0)" }
         func object(_ names: [String]) throws -> JSONObject? {
             try JSONValue(parsing: "{" + names.map { "\"\($0)\":1" }.joined(separator: ",") + "}").object

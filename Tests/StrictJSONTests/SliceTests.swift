@@ -1,7 +1,7 @@
 import StrictJSON
 import Testing
 
-/// Texts of which each reader must think the same.
+/// The texts for which all readers must agree.
 private let texts: [[UInt8]] =
     [
         "", " ", "{", "[1,]", "{\"a\":1,}", "01", "+1", "1.", ".5", "NaN", "tru", "\"a", "\"\u{1}\"", "[1] [2]",
@@ -18,7 +18,7 @@ private let texts: [[UInt8]] =
         [0x22, 0xF5, 0x80, 0x80, 0x80, 0x22],
     ]
 
-@Test func `a slice is checked as strictly as a value is read`() {
+@Test func `JSONSlice accepts the same texts as JSONValue`() {
     for text in texts {
         let value = try? JSONValue(parsing: text)
         let slice = try? JSONSlice(parsing: text)
@@ -26,7 +26,7 @@ private let texts: [[UInt8]] =
     }
 }
 
-@Test func `texts changed at random are judged alike`() {
+@Test func `the readers agree on randomly changed texts`() {
     let sample = Array(
         #"{"@odata.count":3,"value":[{"id":"a\"\u00e9","n":-1.5e3,"t":true,"x":[null,{}],"李":"é😀"},{}],"z":"end"}"#.utf8
     )
@@ -57,7 +57,7 @@ private let texts: [[UInt8]] =
     #expect(good > 1000, "some of them must be JSON")
 }
 
-@Test func `nesting is limited in slices too`() {
+@Test func `the nesting depth of slices is limited`() {
     let deep = String(repeating: "[", count: 65) + String(repeating: "]", count: 65)
     #expect(throws: JSONError.self) { try JSONSlice(parsing: deep.utf8) }
     #expect(throws: Never.self) { try JSONSlice(parsing: deep.utf8.dropFirst().dropLast()) }
@@ -71,7 +71,7 @@ private let texts: [[UInt8]] =
     #expect(slice["z"] == nil && slice["a"]?["z"] == nil && slice["b"]?["z"] == nil)
 }
 
-@Test func `bytes are handed on only where a writer would write them so`() throws {
+@Test func `plainBytes is nil if the writer would change the bytes`() throws {
     func plain(_ text: String) throws -> Bool { try JSONSlice(parsing: text.utf8).plainBytes != nil }
     #expect(try plain(#"{"a":[1,"é\u202e"]}"#))
     #expect(try !plain(#"{"a": 1}"#))

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Dates as servers write them.
+/// Formats dates as servers do.
 package enum HTTPDateText {
     package static func text(_ date: Date) -> String {
         let format = DateFormatter()

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Values that grow while a test runs.
+/// A thread-safe list of values that a test appends to.
 package final class Log<Value: Sendable>: Sendable {
     private let values = Mutex<[Value]>([])
 

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Other people's data, which stays outside the package: beside it, or where `LODGE_SHARED` says.
+/// The folder of third-party test data: next to the package, or at the path in `LODGE_SHARED`.
 package enum SharedFolder {
-    /// A file or folder in it; nil when it is not there.
+    /// Returns the URL of a file or folder in it, or `nil` if it does not exist.
     package static func url(_ path: String) -> URL? {
         let file = folder.appending(path: path)
         return FileManager.default.fileExists(atPath: file.path) ? file : nil

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory of its own that goes away with the value.
+/// A temporary folder that is deleted with this object.
 package final class TemporaryDirectory: Sendable {
     package let path: String
 

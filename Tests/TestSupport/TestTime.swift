@@ -19,7 +19,7 @@ extension TimeLimitTrait.Duration {
 /// A condition did not become true within its time limit.
 package struct TimeLimitExceeded: Error {}
 
-/// Waits until a condition holds that another task or process brings about.
+/// Waits until a condition holds that another task or process establishes.
 ///
 /// - Throws: ``TimeLimitExceeded`` if it does not hold after two minutes, multiplied by ``TestTime/factor``.
 package func until(
@@ -33,8 +33,8 @@ package func until(
 }
 
 extension Process {
-    /// Kills the process if it still runs after so many seconds, multiplied by ``TestTime/factor``, so that a wait for its
-    /// end or its output is limited. Call it after `run()`.
+    /// Kills the process if it still runs after the given number of seconds, multiplied by ``TestTime/factor``, so that
+    /// a wait for its end or its output is limited. Call it after `run()`.
     package func limit(seconds: Double = 120) {
         DispatchQueue.global().asyncAfter(deadline: .now() + TestTime.seconds(seconds)) { [weak self] in
             if let self, self.isRunning { kill(self.processIdentifier, SIGKILL) }

@@ -1,21 +1,22 @@
 import Foundation
 import Testing
 
-/// The check that each case of a vector file has a test.
+/// Checks that each case of a vector file has a test.
 package enum VectorCoverage {
-    /// The cases without a test, and why.
+    /// The cases without a test, and the reasons.
     package static let exceptions = [
-        "PK-009": "RFC 7636 section 4.2: a client capable of S256 MUST use S256, so plain does not exist here",
+        "PK-009":
+            "RFC 7636 section 4.2: a client capable of S256 MUST use S256, so this library does not support plain",
         "RS-050": "records are always sealed: there is no plain-text storage to opt in to",
-        "RS-051": "no other program is run to keep a key: it is read and written as a file, or in the app's own code",
+        "RS-051": "the store runs no other program for its key: it uses a file, or the app's code",
     ]
 
     /// Records an issue for each case of a file without a test.
     ///
     /// - Parameters:
     ///   - run: the identifiers of the cases that parameterized tests run.
-    ///   - held: the names of the tests that hold a case. A test whose name starts with identifiers, as in
-    ///     `TP-042, TP-043: a token request …`, holds these cases without an entry.
+    ///   - held: the names of the tests that cover a case. A test whose name starts with identifiers, as in
+    ///     `TP-042, TP-043: a token request …`, covers these cases without an entry.
     package static func check(
         _ file: String, run: [String], held: [String: [String]] = [:],
         sourceLocation: SourceLocation = #_sourceLocation
@@ -39,7 +40,7 @@ package enum VectorCoverage {
         #expect(Set(run).isSubset(of: known), sourceLocation: sourceLocation)
     }
 
-    /// Returns the cases at the start of the name of a test.
+    /// Returns the identifiers of the cases at the start of a test name.
     package static func identifiers(_ name: String) -> [String] {
         guard let head = name.prefixMatch(of: #/[A-Z]{2}-\d{3}(, [A-Z]{2}-\d{3})*: /#) else { return [] }
         return head.0.matches(of: /[A-Z]{2}-\d{3}/).map { String($0.0) }

@@ -3,7 +3,7 @@ import HTTPExchange
 import StrictJSON
 import Testing
 
-/// One case of a vector file, with the file's defaults laid under it.
+/// A case of a vector file, merged with the file's defaults.
 package struct VectorCase: Sendable, CustomTestStringConvertible {
     package let id: String
     package let title: String
@@ -21,12 +21,12 @@ package struct VectorCase: Sendable, CustomTestStringConvertible {
     package var kind: String? { input["kind"]?.string }
 }
 
-/// A file of published or own test cases.
+/// A file of published or project test cases.
 package struct VectorFile: Sendable {
     package let defaults: JSONObject
     package let cases: [VectorCase]
 
-    /// Reads a file. `deep` names the members of the defaults that are merged member by member instead of replaced.
+    /// Creates the value from a file. `deep` names the members of the defaults that are merged instead of replaced.
     package init(_ name: String, deep: Set<String> = []) {
         guard let file = try? Self.object("\(name).json") else {
             Issue.record("the vector file \(name) cannot be read")
@@ -53,7 +53,7 @@ package struct VectorFile: Sendable {
         }
     }
 
-    /// The object of a file, as it stands.
+    /// Returns the JSON object of a file, without defaults applied.
     package static func object(_ name: String) throws -> JSONObject {
         let file = try #require(Bundle.module.url(forResource: name, withExtension: nil, subdirectory: "Vectors"))
         return try #require(try JSONValue(parsing: Data(contentsOf: file)).object)
@@ -66,16 +66,16 @@ package struct VectorFile: Sendable {
             .sorted()
     }
 
-    /// Returns the cases that are not in the list of those left out.
+    /// Returns the cases that are not in the list of omitted cases.
     package func cases(except left: [String: String] = [:], where isWanted: (VectorCase) -> Bool = { _ in true })
         -> [VectorCase]
     {
         let known = Set(cases.map(\.id))
-        for id in left.keys where !known.contains(id) { Issue.record("\(id) is left out and does not exist") }
+        for id in left.keys where !known.contains(id) { Issue.record("\(id) is omitted but does not exist") }
         return cases.filter { left[$0.id] == nil && isWanted($0) }
     }
 
-    /// Replaces `<N x "A">` in every string by N copies of the quoted text.
+    /// Replaces `<N x "A">` in each string with N copies of the quoted text.
     private static func expanded(_ value: JSONValue) -> JSONValue {
         switch value {
         case .string(let text):
@@ -90,13 +90,13 @@ package struct VectorFile: Sendable {
 }
 
 extension JSONObject {
-    /// The texts of an array of strings.
+    /// Returns an array of strings.
     package func texts(_ name: String) -> [String]? { self[name]?.array?.compactMap(\.string) }
 
-    /// A whole number.
+    /// Returns an integer.
     package func int(_ name: String) -> Int? { self[name]?.number?.int64.map(Int.init) }
 
-    /// The answer under the name `http`, or this object itself when it is one.
+    /// The response in the member `http`, or in this object if there is no such member.
     package var response: HTTPResponse {
         let http = self["http"]?.object ?? self
         var fields = HTTPFields()

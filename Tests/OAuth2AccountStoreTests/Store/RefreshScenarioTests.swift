@@ -52,15 +52,15 @@ struct RefreshScenarioTests {
         "RS-041": ["files are private from the first moment, whatever the umask"],
         "RS-042": [
             "a database that others could read is made private",
-            "a key file that others can read is a fault that says what to do",
+            "a key file that others can read is an error with a chmod hint",
         ],
         "RS-044": [
             "links in place of the store's files are not followed", "a store under a link to a directory opens",
-            "a link or a directory in place of the key file is a fault",
+            "a link or folder in place of the key file is an error",
         ],
         "RS-045": ["a directory that others can look into is refused"],
         "RS-046": ["the default location is never where the program happens to be"],
-        "RS-047": ["a key file that was planted as a half-written one is not written through"],
+        "RS-047": ["OwnerOnlyFile does not write through a planted temporary file"],
         "RS-054": [
             "RS-054: signing out leaves nothing of the tokens", "signing out works without the provider, and says so",
         ],
