@@ -36,14 +36,14 @@ struct VectorCoverageTests {
 
     /// The tests of other modules that cover a case, if their names do not start with its identifier.
     static let held: [String: [String: [String]]] = [
-        "dpop": ["DP-026": ["code, refresh and requests carry proofs of one key that lives in the sealed record"]],
+        "dpop": ["DP-026": ["the code, refresh and resource requests have proofs of one key in the sealed record"]],
         "redaction": [
             "RD-012": ["what --debug shows of requests has neither fields nor content"],
             "RD-013": ["what --debug shows of requests has neither fields nor content"],
         ],
         "request-building": [
-            "RB-062": ["a margin of ten seconds makes an hour's token stale when less is left"],
-            "RB-064": ["a margin of ten seconds makes an hour's token stale when less is left"],
+            "RB-062": ["a one-hour token is stale if less than the margin of ten seconds is left"],
+            "RB-064": ["a one-hour token is stale if less than the margin of ten seconds is left"],
         ],
     ]
 

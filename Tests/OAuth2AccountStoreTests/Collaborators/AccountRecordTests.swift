@@ -58,7 +58,7 @@ struct AccountRecordTests {
         #expect(try JSONDecoder().decode(AccountRecord.self, from: Data(written.utf8)) == record)
     }
 
-    @Test func `a refresh keeps the refresh token and the ID token that the response does not have`() throws {
+    @Test func `a refresh response without a refresh token or ID token keeps the existing ones`() throws {
         let test = try Collaborators()
         var record = try test.record()
         record.tokens.idToken = Secret("a.b.c")

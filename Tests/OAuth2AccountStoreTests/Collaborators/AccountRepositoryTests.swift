@@ -50,7 +50,7 @@ struct AccountRepositoryTests {
         _ = try await rival.update(Account.ID(rawValue: "ada"), .profile) { $0.nickname = ($0.nickname ?? "") + "x" }
     }
 
-    @Test func `the cache takes the older record of a restored storage, and never the record of a late reader`()
+    @Test func `the cache accepts the older record of a restored storage, but not the record of a late reader`()
         async throws
     {
         let storage = MemoryStorage()
@@ -101,12 +101,12 @@ struct AccountRepositoryTests {
         #expect(saved?.userData == Data("[1]".utf8))
     }
 
-    @Test func `updates that always conflict leave their threads to other tasks, and end when they are cancelled`()
+    @Test func `updates that always conflict yield to other tasks and stop when cancelled`()
         async throws
     {
         let attempts = Log<Void>()
         var updates: [Task<CachedRecord?, any Error>] = []
-        // More than Swift has threads: updates that never suspend would leave none to the task that cancels them.
+        // There are more updates than threads: updates that never suspend would block the task that cancels them.
         for _ in 0..<2 * ProcessInfo.processInfo.activeProcessorCount {
             let test = try Collaborators(storage: ContestedStorage(contests: .max, rival: Self.save))
             let id = try await test.addAccount()

@@ -119,7 +119,7 @@ final class RecordingStorage: WrappedStorage {
         }
 
         func end() async {
-            // A server needs time for it.
+            // On a server, ending a lock takes time.
             await Task.yield()
             try? await endGate?.pass()
             release()
@@ -128,9 +128,9 @@ final class RecordingStorage: WrappedStorage {
 
     let inner = MemoryStorage()
     let log = Log<String>()
-    /// The locks that were requested, held or not.
+    /// The requested locks, held or not.
     let requestedLocks = Log<String>()
-    /// Holds up the end of locks; `nil` for none.
+    /// The gate that delays the end of each lock; `nil` for no delay.
     private let endGate: Gate?
 
     init(endGate: Gate? = nil) { self.endGate = endGate }

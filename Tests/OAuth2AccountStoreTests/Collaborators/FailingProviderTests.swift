@@ -74,7 +74,9 @@ struct FailingProviderTests {
         arguments: [
             (429, "86400", 900.0), (503, "0", 1), (503, nil, 5), (500, "7", 7), (504, "soon", 5),
         ] as [(Int, String?, Double)])
-    func `the delay is limited`(status: Int, retryAfter: String?, delay: Double) async throws {
+    func `the delay after an error follows Retry-After within limits`(status: Int, retryAfter: String?, delay: Double)
+        async throws
+    {
         let id = try await test.addAccount()
         test.clock.advance(3600)
         var fields = HTTPFields()
@@ -245,7 +247,7 @@ struct FailingProviderTests {
         #expect(try await test.broker.accessToken(for: id).secret == Secret("AT-2"), "no login is lost")
     }
 
-    @Test func `the lock of a process that does not finish is not the error of a caller`() async throws {
+    @Test func `a lock that another process holds too long is reported as a network error`() async throws {
         let storage = BusyStorage()
         let test = try Collaborators(storage: storage)
         let id = try await test.addAccount()
@@ -278,7 +280,7 @@ struct FailingProviderTests {
         #expect(test.timer.uptime > 30 && test.timer.uptime < 60)
     }
 
-    @Test func `a date in Retry-After counts without the server's clock`() async throws {
+    @Test func `a date in Retry-After is relative to the local clock if the response has no Date`() async throws {
         let id = try await test.addAccount()
         test.clock.advance(3600)
         let date = HTTPDateText.text(test.clock.now.addingTimeInterval(40))
@@ -287,7 +289,7 @@ struct FailingProviderTests {
         #expect(error?.remedy == .retryLater(after: 40))
     }
 
-    @Test func `an expired token is refreshed once by a forced refresh`() async throws {
+    @Test func `a forced refresh of an expired token sends one request`() async throws {
         let id = try await test.addAccount()
         test.clock.advance(3600)
         #expect(try await test.broker.refreshedToken(for: id).secret == Secret("AT-2"))

@@ -116,7 +116,7 @@ struct ProviderCacheTests {
         #expect(try await cache.server(for: type).issuer == provider.issuer)
     }
 
-    @Test func `an unknown key requests the keys again, but not twice in a moment`() async throws {
+    @Test func `an unknown key ID requests the keys again, but only once within a short time`() async throws {
         let cache = cache()
         let server = try await cache.server(for: type)
         _ = try await cache.keys(of: server, type: type)

@@ -55,7 +55,7 @@ struct RefreshJournalTests {
             CancellationError(),
             HTTPTransportError(.connectionLost, host: "op.example.com", reason: "no"),
         ] as [any Error])
-    func `a request whose response can be lost keeps its entry`(error: any Error) async throws {
+    func `a request whose response may be lost keeps its entry`(error: any Error) async throws {
         let entry = try await journal.write(record)
         await #expect(throws: (any Error).self) { try await journal.send(entry) { throw error } }
         let repeated = try #require(try await journal.write(record))
@@ -73,7 +73,7 @@ struct RefreshJournalTests {
         #expect(try await test.storage.value(name) != nil)
     }
 
-    @Test func `an entry of other tokens means nothing`() async throws {
+    @Test func `an entry for other tokens is ignored`() async throws {
         _ = try await journal.write(record)
         var refreshed = record
         refreshed.tokens.accessToken = Secret("other")

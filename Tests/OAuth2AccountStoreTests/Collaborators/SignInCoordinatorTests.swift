@@ -58,7 +58,7 @@ struct SignInCoordinatorTests {
     }
 
     @Test(arguments: ["code=c&state=unknown", "code=c", "error=access_denied&state=unknown"])
-    func `a redirect with an unknown state leaves the sign-in waiting`(query: String) async throws {
+    func `a redirect with an unknown state is rejected, and the sign-in stays pending`(query: String) async throws {
         let prepared = try await test.signIns.prepareSignIn(to: "graph")
         let error = try await failure {
             try await test.signIns.handleRedirect(FakeProvider.redirect(prepared, query))

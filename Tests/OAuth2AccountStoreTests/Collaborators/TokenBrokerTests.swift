@@ -139,7 +139,7 @@ struct TokenBrokerTests {
         #expect(test.provider.refreshes == 2)
     }
 
-    @Test func `a failed refresh is published and does not start again`() async throws {
+    @Test func `a failed refresh is published and not retried`() async throws {
         let test = try Collaborators()
         let id = try await test.addAccount()
         test.clock.advance(3600)

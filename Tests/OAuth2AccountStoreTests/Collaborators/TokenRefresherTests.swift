@@ -69,14 +69,14 @@ struct TokenRefresherTests {
         #expect(saved.received == test.clock.now)
     }
 
-    @Test func `a process that ends waits until the lock of its refresh has ended`() async throws {
+    @Test func `endRefreshes waits until the refresh has released its lock`() async throws {
         let gate = Gate()
         let storage = RecordingStorage(endGate: gate)
         let test = try Collaborators(storage: storage)
         let id = try await test.addAccount()
         test.clock.advance(3600)
         let refreshing = Task { try await refresh(test, id) }
-        // The tokens are saved, and the server has not ended the lock yet.
+        // The tokens are saved, but the lock has not ended yet.
         try await gate.arrival()
         let ending = Task {
             _ = await test.broker.endRefreshes()
@@ -90,13 +90,13 @@ struct TokenRefresherTests {
         let log = storage.log.all
         let release = try #require(log.firstIndex(of: "release account:ada"))
         #expect(try #require(log.firstIndex(of: "ended")) > release)
-        // Later there is nothing to end.
+        // The second call finds no lock to release.
         _ = await test.broker.endRefreshes()
         #expect(
             storage.log.all.filter { $0.hasPrefix("release") }.count == log.filter { $0.hasPrefix("release") }.count)
     }
 
-    @Test func `a refresh whose lock was lost before the request sends nothing`() async throws {
+    @Test func `a refresh that loses its lock before the request sends no request`() async throws {
         let directory = try TemporaryDirectory()
         let test = try Collaborators(storage: RemovedLockStorage(path: directory.path + "/lock"))
         let id = try await test.addAccount()
@@ -155,7 +155,7 @@ struct TokenRefresherTests {
         #expect(test.provider.refreshes == 1)
     }
 
-    @Test func `unsaved tokens do not replace those of a later sign-in with the same refresh token`() async throws {
+    @Test func `unsaved tokens do not replace tokens of a later sign-in with the same refresh token`() async throws {
         let storage = FailingStorage()
         let test = try Collaborators(storage: storage)
         let id = try await test.addAccount()
@@ -175,7 +175,7 @@ struct TokenRefresherTests {
     }
 
     @Test(arguments: [StorageError.Kind.busy, .full, .other])
-    func `a save that fails because of another process or the disk is repeated`(kind: StorageError.Kind) async throws {
+    func `a save that fails because of another process or the disk is retried`(kind: StorageError.Kind) async throws {
         let storage = FailingStorage()
         let test = try Collaborators(storage: storage)
         let id = try await test.addAccount()

@@ -53,7 +53,7 @@ struct TokenRescueTests {
     }
 
     @Test(arguments: [StorageError.Kind.readOnly, .noPermission, .notAStore])
-    func `an error that another attempt does not solve is not repeated`(kind: StorageError.Kind) async throws {
+    func `a save is not retried after an error that a retry cannot solve`(kind: StorageError.Kind) async throws {
         _ = try await lose(kind)
         #expect(test.timer.uptime == 0 && storage.replacements.all.count == 1)
     }
@@ -66,7 +66,7 @@ struct TokenRescueTests {
         #expect(storage.names.isEmpty)
     }
 
-    @Test func `opening a store imports the file of a process whose lease remains`() async throws {
+    @Test func `opening a store imports the rescue file of a process whose lease remains`() async throws {
         let id = try await lose()
         storage.isLeased.withLock { $0 = true }
         await test.refresher.importRescuedTokens()
@@ -74,7 +74,7 @@ struct TokenRescueTests {
         #expect(storage.names.isEmpty)
     }
 
-    @Test func `the error of a storage for several machines names the machine that has the tokens`() async throws {
+    @Test func `the error of a shared storage names the machine that has the tokens`() async throws {
         let storage = try RescueStorage(isShared: true)
         let test = try Collaborators(storage: storage)
         let id = try await test.addAccount()
@@ -90,7 +90,7 @@ struct TokenRescueTests {
         #expect(ended.rescueFiles == [path] && ended.isStorageShared)
     }
 
-    @Test func `opening a store leaves the file of an account in use to its holder`() async throws {
+    @Test func `opening a store does not import the rescue file of a locked account`() async throws {
         let id = try await lose()
         let lock = try await storage.lock("account:\(id)", timeout: .zero)
         await test.refresher.importRescuedTokens()
@@ -101,7 +101,7 @@ struct TokenRescueTests {
         #expect(storage.names.isEmpty)
     }
 
-    @Test func `the changes of other processes remain after an import`() async throws {
+    @Test func `an import keeps the changes of other processes`() async throws {
         let id = try await lose()
         _ = try await test.anotherProcess().update(id, .userData) { $0.userData = Data([1]) }
         await test.refresher.importRescuedTokens()
@@ -118,7 +118,7 @@ struct TokenRescueTests {
         #expect(try await test.saved(id)?.tokens == new && storage.names.isEmpty)
     }
 
-    @Test func `an imported file that is restored has no effect`() async throws {
+    @Test func `restoring an imported rescue file has no effect`() async throws {
         // A provider that does not rotate: the record keeps the refresh token that was sent.
         for number in 2...3 {
             test.provider.next { _ in
@@ -138,7 +138,7 @@ struct TokenRescueTests {
         #expect(try await test.saved(id) == saved && storage.names.isEmpty)
     }
 
-    @Test func `an additional token that is restored has no effect`() async throws {
+    @Test func `restoring the rescue file of an additional token has no effect`() async throws {
         let id = try await test.addAccount()
         func answer() { test.provider.next { _ in .json(["access_token": "mail", "token_type": "Bearer"]) } }
         let key = TokenKey(resource: "https://api.example")
@@ -182,7 +182,7 @@ struct TokenRescueTests {
         #expect(storage.names == [name + ".damaged-1"])
         #expect(await storage.rescueFolder?.damagedFiles() == [storage.directory.store.file(name + ".damaged-1")])
         #expect(try await test.saved(id)?.tokens.refreshToken == Secret("RT-1"))
-        // The next one does not replace it.
+        // A second damaged file does not replace the first one.
         try Data().write(to: URL(filePath: storage.directory.store.file(name)))
         try await TokenRescue(context: test.context, history: test.history).importTokens(of: id)
         #expect(storage.names == [name + ".damaged-1", name + ".damaged-2"])
@@ -202,7 +202,7 @@ struct TokenRescueTests {
         #expect(storage.names.count == 1 && storage.names.first?.hasSuffix(".damaged-1") == true)
     }
 
-    @Test func `while the tokens cannot be imported no request is sent`() async throws {
+    @Test func `no request is sent while the rescue file cannot be imported`() async throws {
         let id = try await lose()
         storage.fail(.busy)
         let next = try test.process()
@@ -212,7 +212,7 @@ struct TokenRescueTests {
         #expect(try await next.broker.accessToken(for: id).secret == Secret("AT-2"))
     }
 
-    @Test func `a process that ends writes the file after the first error`() async throws {
+    @Test func `a process that is ending writes the rescue file after the first error`() async throws {
         let id = try await test.addAccount()
         test.clock.advance(3600)
         storage.fail(.busy)
@@ -235,7 +235,7 @@ struct TokenRescueTests {
         #expect(try await test.process().broker.accessToken(for: id).secret == Secret("AT-2"))
     }
 
-    @Test func `a save that succeeds after an error leaves no file`() async throws {
+    @Test func `a save that succeeds after an error leaves no rescue file`() async throws {
         let id = try await test.addAccount()
         test.clock.advance(3600)
         storage.fail(.busy, count: 3)

@@ -11,7 +11,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// A clock that is off, is set, or stands still costs nobody anything.
+/// Tests with a wrong clock, a clock that is set, and a clock that stops while the machine sleeps.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct ClockTests {
     static let day = 86_400.0
@@ -22,7 +22,7 @@ struct ClockTests {
     ]
 
     @Test(arguments: errors, clients)
-    func `with a clock that is off everything works and nothing is refused`(
+    func `with a wrong clock, sign-in, requests and refreshes succeed without a rejection`(
         error: Double, client: (name: String, keys: JSONObject)
     ) async throws {
         let provider = try ClockedProvider(machineAhead: error)
@@ -37,14 +37,14 @@ struct ClockTests {
         #expect(try await provider.use(store, account) == 200)
         #expect(provider.refreshes == 1)
         #expect(provider.refusals == 0)
-        // Another process, with the same clock.
+        // The store has measured the difference between the clocks.
         let skew = try #require(await store.clockSkew(ofType: "t"))
         #expect(abs(skew.seconds + error) < 1.5)
         #expect(skew.isNotable == (error != 0))
     }
 
     @Test(arguments: clients)
-    func `a clock that jumps during use costs no sign-in and no dead token is used`(
+    func `a clock that jumps during use requires no sign-in, and every request succeeds`(
         client: (name: String, keys: JSONObject)
     ) async throws {
         let provider = try ClockedProvider()
@@ -62,7 +62,7 @@ struct ClockTests {
     }
 
     @Test(arguments: [-600.0, -1800, -3000])
-    func `a clock set back does not make a token live longer`(back: Double) async throws {
+    func `a clock set back does not extend the lifetime of a token`(back: Double) async throws {
         let provider = try ClockedProvider()
         let store = try await provider.store()
         let account = try await provider.signIn(store)
@@ -70,12 +70,12 @@ struct ClockTests {
         provider.pass(3300)
         provider.setMachine(ahead: back)
         provider.pass(280)
-        // By the wall clock it is minutes old; in truth it ends in 20 seconds.
+        // By the wall clock the token is minutes old; in fact it expires in 20 seconds.
         #expect(try await provider.use(store, account) == 200)
         #expect(provider.refreshes == 1 && provider.refusals == 0)
     }
 
-    @Test func `a clock set back makes no token live longer for one that was used in between`() {
+    @Test func `with several tokens in use, a clock set back extends the lifetime of none of them`() {
         let ages = MonotonicAge(), id = Account.ID(rawValue: "a"), start = Date(timeIntervalSince1970: 1_800_000_000)
         func tokens(_ name: String) -> TokenSet {
             TokenSet(
@@ -90,13 +90,13 @@ struct ClockTests {
                 ages.now(forAgeOf: tokens(name), account: id, wall: back, uptime: 3500)
                     == start.addingTimeInterval(3500))
         }
-        // It remembers no more of an account than it can have.
+        // The number of remembered tokens per account is limited.
         for number in 0..<50 { _ = ages.now(forAgeOf: tokens("t\(number)"), account: id, wall: start, uptime: 0) }
         #expect(ages.now(forAgeOf: tokens("main"), account: id, wall: back, uptime: 3500) == back)
     }
 
     @Test(arguments: [true, false])
-    func `after a sleep of eight hours no dead token is used`(asleep: Bool) async throws {
+    func `after a sleep of eight hours an expired token is refreshed before use`(asleep: Bool) async throws {
         let provider = try ClockedProvider()
         let store = try await provider.store()
         let account = try await provider.signIn(store)
@@ -107,7 +107,7 @@ struct ClockTests {
     }
 
     @Test(arguments: [86_400.0, -86_400, 2400])
-    func `a clock that is set right between two runs costs at most one refresh`(error: Double) async throws {
+    func `a clock that is corrected between two runs causes at most one refresh`(error: Double) async throws {
         let provider = try ClockedProvider(machineAhead: error)
         let storage = MemoryStorage(), key = try MemoryKey()
         let account = try await provider.signIn(try await provider.store(storage: storage, custody: key))
@@ -118,7 +118,7 @@ struct ClockTests {
         #expect(provider.refreshes <= 1 && provider.refusals == 0)
     }
 
-    @Test func `a clock set between two requests is noticed by the refusal, and the request is sent again`()
+    @Test func `after a clock change the rejected proof is corrected and the request is retried`()
         async throws
     {
         let provider = try ClockedProvider()
@@ -131,7 +131,7 @@ struct ClockTests {
         #expect(try await store.account(account.id)?.signInNeeded == nil)
     }
 
-    @Test func `the difference of clocks is told in words`() {
+    @Test func `the explanation of a clock skew states its size and direction`() {
         #expect(ClockSkew(seconds: 86_400).explanation == "this machine's clock is 86400 s behind the provider's")
         #expect(ClockSkew(seconds: -90).explanation == "this machine's clock is 90 s ahead of the provider's")
         #expect(ClockSkew(seconds: 0).explanation == "this machine's clock agrees with the provider's")
@@ -139,7 +139,7 @@ struct ClockTests {
         #expect(!ClockSkew(seconds: .infinity).explanation.isEmpty)
     }
 
-    @Test func `nothing is known of the clock of a provider that was not asked`() async throws {
+    @Test func `the clock skew is unknown until the provider has responded`() async throws {
         let store = try await ClockedProvider().store()
         #expect(await store.clockSkew(ofType: "t") == nil)
         #expect(await store.clockSkew(ofType: "none") == nil)

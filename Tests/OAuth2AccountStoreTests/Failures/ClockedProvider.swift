@@ -12,13 +12,13 @@ import TestSupport
 @testable import SealedStorage
 import Platform
 
-/// A provider with the true time, beside a machine whose clock the test sets. It dates its answers, refuses assertions and proofs
-/// that are more than a minute off, and its resource refuses tokens that have ended.
+/// A provider with the correct time, used from a machine whose clock the test sets. It dates its responses, and rejects
+/// assertions and proofs that are off by more than a minute. Its resource rejects expired tokens.
 final class ClockedProvider: HTTPTransport {
     private struct State {
-        /// The true time, in seconds since 1970.
+        /// The correct time, in seconds since 1970.
         var time = 1_800_000_000.0
-        /// How far the machine's clock is ahead of it.
+        /// The number of seconds by which the machine's clock is ahead.
         var error = 0.0
         var uptime = 1000.0
         var issued = 0
@@ -39,14 +39,14 @@ final class ClockedProvider: HTTPTransport {
         state.withLock { $0.error = error }
     }
 
-    /// Time passes; a clock that stands still while the machine sleeps does not notice.
+    /// Advances the time. With `asleep`, the machine's uptime does not advance.
     func pass(_ seconds: Double, asleep: Bool = false) {
         state.withLock {
             $0.time += seconds
             if !asleep { $0.uptime += seconds }
         }
     }
-    /// Somebody sets the machine's clock: this far ahead of the true time.
+    /// Sets the machine's clock to this number of seconds ahead of the correct time.
     func setMachine(ahead error: Double) { state.withLock { $0.error = error } }
 
     var refreshes: Int { state.withLock { $0.refreshes } }
@@ -78,7 +78,7 @@ final class ClockedProvider: HTTPTransport {
         return try await store.handleRedirect(URL(string: address) ?? URL(filePath: "/"))
     }
 
-    /// Uses the account at the resource; its status.
+    /// Sends a request to the resource and returns the status.
     func use(_ store: AccountStore, _ account: Account) async throws -> Int {
         let url = URL(string: "https://id.example/api") ?? URL(filePath: "/")
         return try await store.send(HTTPRequest(.get, url), for: account.id).status

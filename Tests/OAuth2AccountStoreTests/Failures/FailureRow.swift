@@ -14,7 +14,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// A row of the table of failures: how it comes about, and what follows.
+/// A row of the failure table: an error and the expected result.
 struct FailureRow: Sendable, CustomTestStringConvertible {
     let id: String
     let given: JSONObject
@@ -33,7 +33,7 @@ struct FailureRow: Sendable, CustomTestStringConvertible {
         }
     }()
 
-    /// The answer that the row describes.
+    /// The response that the row describes.
     var response: HTTPResponse {
         var fields = HTTPFields()
         for member in (given["headers"]?.object ?? [:]).members { fields[member.name] = member.value.string }
@@ -45,14 +45,14 @@ struct FailureRow: Sendable, CustomTestStringConvertible {
         return HTTPResponse(status: given.int("status") ?? 200, fields: fields, body: body)
     }
 
-    /// What the network does.
+    /// Returns the response of the row, or throws its transport error.
     func answer() throws -> HTTPResponse {
         guard let name = given["transport"]?.string else { return response }
         let kind = try #require(HTTPTransportError.Kind(rawValue: name))
         throw HTTPTransportError(kind, host: "op.example", reason: given["reason"]?.string ?? "")
     }
 
-    /// The word for a kind in the table.
+    /// Returns the name of a kind in the table.
     static func word(_ kind: AccountStoreError.Kind) -> String {
         switch kind {
         case .signInNeeded(let reason): "signInNeeded.\(reason.rawValue)"
@@ -61,21 +61,21 @@ struct FailureRow: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The word for a remedy in the table.
+    /// Returns the name of a remedy in the table.
     static func word(_ remedy: AccountStoreError.Remedy) -> String {
         if case .retryLater = remedy { return "retryLater" }
         return "\(remedy)"
     }
 }
 
-/// A provider of plain OAuth 2 whose answers the test decides, each for once.
+/// A plain OAuth 2 provider. The test sets its responses; each is sent once.
 final class FailingProvider: HTTPTransport {
     typealias Answer = @Sendable (HTTPRequest) throws -> HTTPResponse
     private let answers = Mutex<[Answer]>([])
     private let sent = Mutex<[HTTPRequest]>([])
 
     func next(_ answer: @escaping Answer) { answers.withLock { $0.append(answer) } }
-    /// From now on it works.
+    /// Removes the remaining responses of the test, so that requests succeed.
     func recover() { answers.withLock { $0 = [] } }
     var requests: [HTTPRequest] { sent.withLock { $0 } }
 

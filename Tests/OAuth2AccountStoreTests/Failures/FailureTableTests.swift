@@ -12,10 +12,10 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// Every row of the table happens to a real store; then its error and its record are looked at.
+/// Runs each row of the table with a real store, then checks the error and the record.
 @Suite(.timeLimit(.scaled(minutes: 10)))
 struct FailureTableTests {
-    /// A store with one account whose access token has just expired.
+    /// A store with one account whose access token has expired.
     struct CommandEnvironment {
         let provider = FailingProvider()
         let storage = FaultyStorage()
@@ -60,7 +60,7 @@ struct FailureTableTests {
         switch row.via {
         case "token", "transport": world.provider.next { _ in try row.answer() }
         case "discovery":
-            // What was found before the failure is forgotten with its time.
+            // The cached discovery result expires.
             world.clock.advance(7200)
             for _ in 0..<3 { world.provider.next { _ in try row.answer() } }
         case "storage":
@@ -87,7 +87,7 @@ struct FailureTableTests {
     }
 
     @Test(arguments: FailureRow.all)
-    func `a failure has its kind, its remedy and its words, and loses nothing`(row: FailureRow) async throws {
+    func `a failure has its kind, its remedy and its message, and keeps the tokens`(row: FailureRow) async throws {
         let world = try await CommandEnvironment(discovers: row.via == "discovery")
         let before = try await world.sealed()
         let error = try await fails(row, world)
@@ -101,7 +101,7 @@ struct FailureTableTests {
         #expect(FailureRow.word(error.kind) == row.expect["kind"]?.string)
         #expect(FailureRow.word(error.remedy) == row.expect["remedy"]?.string)
         let said = "\(error.what) \(error.reason) \(error.hint ?? "")"
-        // The table has the words of the command; the library names the action.
+        // The table has the option names of the command; the library describes the action.
         let actions = [
             "providers check": "check the provider", "--timeout": "allow more time", "--ca-file": "certificate file",
         ]
@@ -117,25 +117,25 @@ struct FailureTableTests {
         if tokens == "marked" {
             #expect(record.signInNeeded.map { "signInNeeded.\($0.rawValue)" } == row.expect["kind"]?.string)
         } else {
-            // Untouched to the byte, and the next try is a refresh as if nothing had been.
+            // The record is unchanged byte for byte, and the next attempt is a normal refresh.
             #expect(try await world.sealed() == before)
-            // A transient error is not followed by a request for a while.
+            // The store sends no request for a while after a transient error.
             world.clock.advance(901)
             #expect(try await world.store.accessToken(for: world.account.id).secret == Secret("AT-new"))
         }
     }
 
-    @Test func `the table has rows of every kind, each with a name of its own`() {
+    @Test func `the table has rows of every source, and the name of each row is unique`() {
         #expect(FailureRow.all.count >= 80)
         #expect(Set(FailureRow.all.map(\.id)).count == FailureRow.all.count)
         #expect(Set(FailureRow.all.map(\.via)) == ["token", "transport", "discovery", "storage", "key", "clock"])
     }
 
-    @Test func `every number of Entra's stands once, and says something`() {
+    @Test func `each Entra error number appears once and has a meaning`() {
         #expect(Set(EntraError.all.map(\.number)).count == EntraError.all.count)
         for error in EntraError.all {
             #expect(!error.meaning.isEmpty && !error.meaning.hasSuffix("."))
-            // Whoever has to change settings is told which.
+            // An error in the settings names the setting to change.
             if error.disposition == .settings { #expect(error.advice != nil, "\(error.number)") }
         }
     }
@@ -145,7 +145,7 @@ struct FailureTableTests {
         ("error AADSTS50076: due to", 50076), ("AADSTS99999999999999999999999: x", nil), ("", nil),
         ("AADSTS٧٠٠٠٨", nil),
     ])
-    func `the number is found in the provider's words`(text: String, number: Int?) {
+    func `the Entra error number is found in the provider's error description`(text: String, number: Int?) {
         #expect(EntraError.number(in: text) == number)
     }
 }

@@ -14,7 +14,7 @@ import Platform
 @Suite struct ClientAuthenticationStoreTests {
     static func keyText(_ key: JWK) throws -> String { JSONValue.object(try key.privateJSON()).text() }
 
-    @Test func `a client with a key signs an assertion for each request, from a file`() async throws {
+    @Test func `a client with a private key from a file signs an assertion for each request`() async throws {
         let provider = try GrantProvider(["token_endpoint_auth_methods_supported": ["private_key_jwt"]])
         let key = try JWK.generate(for: .es256, keyID: "mine")
         let file = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).json")
@@ -37,7 +37,9 @@ import Platform
         (["client_secret_post"], "post"), (["client_secret_basic", "client_secret_post"], "basic"),
         (["client_secret_jwt"], "jwt"),
     ])
-    func `the method is chosen from what the provider announces`(methods: [String], expected: String) async throws {
+    func `the client authentication method is chosen from the methods of the provider's metadata`(
+        methods: [String], expected: String
+    ) async throws {
         let provider = try GrantProvider([
             "token_endpoint_auth_methods_supported": .array(methods.map(JSONValue.string))
         ])
@@ -49,20 +51,20 @@ import Platform
         #expect((request.form["client_assertion"] != nil) == (expected == "jwt"))
     }
 
-    @Test func `a provider that takes no secret is told before anybody signs in`() async throws {
+    @Test func `a client secret that the provider does not support is an error before the sign-in`() async throws {
         let provider = try GrantProvider(["token_endpoint_auth_methods_supported": ["tls_client_auth"]])
         let store = try await provider.store(["clientSecret": "hidden-secret"])
         let error = try #require(try await grantFailure { try await store.prepareSignIn(to: "t") })
         #expect(error.kind == .settings && error.reason.contains("tls_client_auth"))
         #expect(!"\(error)".contains("hidden-secret"))
-        // The settings decide, when they say it.
+        // A method in the settings takes precedence.
         let other = try await provider.store(["clientSecret": "s", "clientAuthentication": "client_secret_post"])
         _ = try await provider.signIn(other)
         #expect(provider.requests(to: "/token").first?.form["client_secret"] == "s")
     }
 
     @Test(arguments: ["{}", "nonsense-that-may-be-a-secret", "PUBLIC", "OCT", ""])
-    func `a key that cannot sign is refused without being shown`(text: String) async throws {
+    func `an unusable private key is rejected, and the error does not contain it`(text: String) async throws {
         let provider = try GrantProvider()
         let key = try JWK.generate(for: .es256)
         let content =
@@ -79,7 +81,7 @@ import Platform
         #expect(content.isEmpty || !error.reason.contains(content))
     }
 
-    @Test func `the assertion goes to whom the settings say`() async throws {
+    @Test func `the client assertion has the audience of the settings`() async throws {
         let provider = try GrantProvider()
         let key = try JWK.generate(for: .es256)
         let store = try await provider.store(
@@ -91,7 +93,7 @@ import Platform
         #expect(claims?["aud"] == "https://id.example/token")
     }
 
-    @Test func `a client with a certificate names itself, at the addresses for such clients`() async throws {
+    @Test func `a client with a certificate sends its client ID to the mTLS endpoint aliases`() async throws {
         let provider = try GrantProvider([
             "mtls_endpoint_aliases": [
                 "token_endpoint": "https://mtls.id.example/mtls-token",
@@ -107,7 +109,7 @@ import Platform
         let request = try #require(provider.requests(to: "/mtls-token").first)
         #expect(request.form["client_id"] == "client" && request.form["client_secret"] == nil)
         #expect(provider.requests(to: "/token").isEmpty)
-        // What the settings name wins over the aliases too.
+        // Endpoints in the settings take precedence over the aliases too.
         let named = try await provider.store([
             "clientCertificate": .object(certificate), "scopes": ["read"],
             "tokenEndpoint": "https://id.example/token",
@@ -117,7 +119,7 @@ import Platform
         #expect(provider.requests(to: "/token").count == 1)
     }
 
-    @Test func `a type with a certificate has a transport of its own`() async throws {
+    @Test func `a type with a client certificate uses a separate transport`() async throws {
         let provider = try GrantProvider()
         let other = try GrantProvider()
         var dependencies = provider.dependencies()
@@ -136,10 +138,10 @@ import Platform
         #expect(provider.requests(to: "/.well-known/openid-configuration").isEmpty)
     }
 
-    @Test func `assertions and proofs are dated by the provider's clock`() async throws {
+    @Test func `client assertions and proofs have the time of the provider's clock`() async throws {
         let provider = try GrantProvider()
         let key = try JWK.generate(for: .es256)
-        // The provider is ten minutes ahead, and says so.
+        // The Date of the provider's responses is ten minutes ahead.
         provider.answer("/.well-known/openid-configuration") { _ in
             .grant(
                 [

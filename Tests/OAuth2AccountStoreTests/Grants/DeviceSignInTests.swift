@@ -50,7 +50,7 @@ import Platform
         return run
     }
 
-    @Test func `the person gets code and address, and the account follows`() async throws {
+    @Test func `a device sign-in shows the user code and the URL once, then adds the account`() async throws {
         let provider = try GrantProvider()
         provider.answer(
             "/token", inTurn: .grantError("authorization_pending"), .grantError("authorization_pending"),
@@ -67,7 +67,7 @@ import Platform
         #expect(form["device_code"] == "secret-device-code" && form["client_id"] == "client")
     }
 
-    @Test func `slow down is for good`() async throws {
+    @Test func `slow_down permanently increases the polling interval`() async throws {
         let provider = try GrantProvider()
         provider.answer(
             "/token", inTurn: .grantError("slow_down"), .grantError("authorization_pending"),
@@ -76,7 +76,7 @@ import Platform
         #expect(provider.waits == [5, 10, 10, 15])
     }
 
-    @Test func `without an interval it is five seconds, and never a busy loop`() async throws {
+    @Test func `a missing or invalid polling interval is five seconds`() async throws {
         for interval in [nil, 0, -3] as [JSONValue?] {
             let provider = try GrantProvider()
             provider.answer("/token", inTurn: .grantError("authorization_pending"), .grant(Self.tokens))
@@ -95,7 +95,7 @@ import Platform
         #expect(account?.subject == "ada" && account?.userName == "ada@contoso.example")
     }
 
-    @Test func `an ID token is checked, and the account is unverified without one`() async throws {
+    @Test func `a device sign-in validates the ID token; without one the account is unverified`() async throws {
         let provider = try GrantProvider(["revocation_endpoint": "https://id.example/revoke"])
         var tokens = Self.tokens
         tokens["id_token"] = try provider.idToken()
@@ -108,11 +108,11 @@ import Platform
         provider.answer("/token", inTurn: .grant(tokens))
         provider.answer("/revoke", inTurn: HTTPResponse(status: 200), HTTPResponse(status: 200))
         #expect(try await run(provider, [:]).failure?.reason.contains("another client") == true)
-        // No account has the tokens.
+        // No account has these tokens, so the store revokes them.
         #expect(provider.requests(to: "/revoke").map { $0.form["token"] } == ["rt", "at"])
     }
 
-    @Test func `a refusal ends it`() async throws {
+    @Test func `access_denied ends the device sign-in`() async throws {
         let provider = try GrantProvider()
         provider.answer("/token", inTurn: .grantError("access_denied"))
         let run = try await run(provider)
@@ -121,7 +121,7 @@ import Platform
     }
 
     @Test(arguments: ["expired_token", "authorization_pending"])
-    func `an expired code ends it, and no new one is asked for`(code: String) async throws {
+    func `an expired device code ends the sign-in without a request for a new code`(code: String) async throws {
         let provider = try GrantProvider()
         provider.answer("/token", inTurn: .grantError(code))
         let run = try await run(provider)
@@ -130,7 +130,7 @@ import Platform
         #expect(provider.waits.reduce(0, +) <= 600)
     }
 
-    @Test func `trouble on the way is waited out, each time longer`() async throws {
+    @Test func `transient errors while polling are retried with a growing delay`() async throws {
         let provider = try GrantProvider()
         let count = Mutex(0)
         provider.answer("/token") { _ in
@@ -147,7 +147,7 @@ import Platform
         #expect(provider.waits.count == 4 && provider.waits == provider.waits.sorted() && provider.waits[3] > 5)
     }
 
-    @Test func `what never came right is told, not an expired code`() async throws {
+    @Test func `polling that always fails reports the network error, not an expired code`() async throws {
         let provider = try GrantProvider()
         provider.answer("/token") { _ in
             throw HTTPTransportError(.cannotResolveHost, host: "id.example", reason: "no such host")
@@ -156,7 +156,7 @@ import Platform
         #expect(run.failure?.kind == .network, "\(String(describing: run.error))")
     }
 
-    @Test func `the caller's time is kept`() async throws {
+    @Test func `the timeout limits a device sign-in`() async throws {
         let provider = try GrantProvider()
         provider.answer("/token", inTurn: .grantError("authorization_pending"))
         let run = try await run(provider, timeout: .seconds(12))
@@ -164,7 +164,7 @@ import Platform
         #expect(provider.waits == [5, 5, 2] && provider.requests(to: "/token").count == 2)
     }
 
-    @Test func `a person who gives up ends it at once`() async throws {
+    @Test func `cancelling a device sign-in stops the polling immediately`() async throws {
         let provider = try GrantProvider()
         provider.answer("/token") { _ in
             provider.refuseWaits()
@@ -175,7 +175,7 @@ import Platform
         #expect(provider.requests(to: "/token").count == 1)
     }
 
-    @Test func `what the caller's display throws comes back as it is`() async throws {
+    @Test func `an error of the display closure is thrown unchanged`() async throws {
         struct NoScreen: Error {}
         let provider = try GrantProvider()
         provider.answer("/device", inTurn: .grant(Self.codes))
@@ -186,7 +186,7 @@ import Platform
         #expect(provider.requests(to: "/token").isEmpty)
     }
 
-    @Test func `a provider without the grant says so`() async throws {
+    @Test func `device sign-in without a device authorization endpoint is a settings error`() async throws {
         let provider = try GrantProvider(["device_authorization_endpoint": .null])
         let run = try await run(provider)
         #expect(run.failure?.kind == .settings && run.prompts.isEmpty)
@@ -195,7 +195,7 @@ import Platform
         #expect(try await GrantProvider().store().offersDeviceSignIn(type: "t"))
     }
 
-    @Test func `a failed sign-in is told as an event, without the code`() async throws {
+    @Test func `a failed device sign-in is published without the device code`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store(["scopes": ["read"]])
         provider.answer("/device", inTurn: .grant(Self.codes))

@@ -33,7 +33,7 @@ import Platform
 
     // MARK: Client credentials
 
-    @Test func `a client's token is asked for again when it expires, once for everybody`() async throws {
+    @Test func `concurrent callers share one new client credentials request after expiry`() async throws {
         let provider = try GrantProvider()
         provider.answer("/token", Self.numbered())
         let store = try await provider.store(Self.confidential)
@@ -49,12 +49,12 @@ import Platform
         #expect(tokens == [Secret("at-2")])
         let requests = provider.requests(to: "/token")
         #expect(requests.count == 2)
-        // What concerns a person is not asked for, and the second time the same as the first.
+        // The request omits the scopes that concern a user, and the second request has the same scopes as the first.
         #expect(requests.allSatisfy { $0.form["grant_type"] == "client_credentials" && $0.form["scope"] == "read" })
         #expect(try await store.account(account.id)?.signInNeeded == nil)
     }
 
-    @Test func `the client's own account stands beside that of a person`() async throws {
+    @Test func `the account of the client is separate from the account of a user`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store(["clientSecret": "s", "scopes": ["read"]])
         let person = try await provider.signIn(store, answer: ["id_token": .null])
@@ -65,7 +65,7 @@ import Platform
         #expect(try await store.accounts().map(\.isClient) == [false, true])
     }
 
-    @Test func `a client without a secret has nothing to show`() async throws {
+    @Test func `client credentials without client authentication are a settings error`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store()
         let error = try await grantFailure { try await store.signIn(to: "t", by: .clientCredentials) }
@@ -73,7 +73,7 @@ import Platform
         #expect(provider.requests(to: "/token").isEmpty)
     }
 
-    @Test func `a provider in trouble leaves the client's account as it is`() async throws {
+    @Test func `an unavailable provider does not change the client's account`() async throws {
         let provider = try GrantProvider()
         provider.answer("/token", Self.numbered())
         let store = try await provider.store(Self.confidential)
@@ -103,7 +103,7 @@ import Platform
         #expect(try await store.accounts().isEmpty)
     }
 
-    @Test func `an error that settings solve names the key`() {
+    @Test func `an error that a settings key solves names the key`() {
         func hint(_ error: OAuth2Error) -> String? {
             (AccountStoreError.wrapping(error, what: "x") as? AccountStoreError)?.hint?.description
         }
@@ -116,7 +116,7 @@ import Platform
         #expect(hint(.provider(fraud))?.contains("clientSecret") == true)
     }
 
-    @Test func `RB-052: a password is sent only where the settings allow it, and is not kept`() async throws {
+    @Test func `RB-052: a password is sent only if the settings allow it, and is not saved`() async throws {
         let vector = try #require(VectorFile("request-building").cases.first { $0.id == "RB-052" })
         #expect(vector.input["grant"] == "password" && vector.outcome == "not_supported")
         let provider = try GrantProvider()
@@ -156,7 +156,7 @@ import Platform
 
     // MARK: Exchange
 
-    @Test func `an account's token is exchanged, and nothing is kept`() async throws {
+    @Test func `exchanging an account's token does not change the account`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store(["clientSecret": "s"])
         let account = try await provider.signIn(store)
@@ -194,7 +194,9 @@ import Platform
         #expect(form["resource"] == resources.first && form["audience"] == audiences.first)
     }
 
-    @Test func `Entra's on-behalf-of has its own parameter, and its claims challenge comes through`() async throws {
+    @Test func `Entra's on-behalf-of request has requested_token_use, and its claims challenge is in the error`()
+        async throws
+    {
         let provider = try GrantProvider()
         let store = try await provider.store(["clientSecret": "s"])
         provider.answer("/token", inTurn: .grant(["access_token": "obo", "token_type": "Bearer"]))
@@ -211,13 +213,13 @@ import Platform
         #expect(error?.provider?.claims == "{\"access_token\":{}}")
     }
 
-    // MARK: Pasted answers
+    // MARK: Pasted responses
 
     private static let outOfBand: JSONObject = [
         "redirectUri": .string(RedirectURI.outOfBand), "scopes": ["read"],
     ]
 
-    @Test func `a code that the provider shows is pasted`() async throws {
+    @Test func `a code that the provider displays can be pasted`() async throws {
         let provider = try GrantProvider()
         provider.answer("/token", Self.numbered())
         let store = try await provider.store(Self.outOfBand)
@@ -236,7 +238,7 @@ import Platform
     }
 
     @Test(arguments: ["", " \n", "two words", "tab\tbed", "ünal", "\u{1B}[2J"])
-    func `what is no code is not sent`(text: String) async throws {
+    func `pasted text that is not a code is not sent`(text: String) async throws {
         let provider = try GrantProvider()
         let store = try await provider.store(Self.outOfBand)
         let error = try await grantFailure { try await store.signIn(to: "t", by: .paste { _ in text }) }
@@ -244,7 +246,7 @@ import Platform
         #expect(provider.requests(to: "/token").isEmpty)
     }
 
-    @Test func `elsewhere the whole address is pasted, and its state counts`() async throws {
+    @Test func `without an out-of-band redirect URI the full URL is pasted, and its state is checked`() async throws {
         let provider = try GrantProvider()
         provider.answer("/token", Self.numbered())
         let store = try await provider.store(["scopes": ["read"]])

@@ -11,11 +11,11 @@ import Synchronization
 @testable import SealedStorage
 import Platform
 
-/// A provider as a script: what it announces and how it answers is decided by the test. Time is the test's too.
+/// A provider whose metadata, responses and time the test sets.
 final class GrantProvider: HTTPTransport {
     typealias Handler = @Sendable (Received) async throws -> HTTPResponse
 
-    /// A request as the provider sees it.
+    /// A request that the provider received.
     struct Received: Sendable {
         let request: HTTPRequest
         let form: [String: String]
@@ -28,7 +28,7 @@ final class GrantProvider: HTTPTransport {
                 (FormEncoding.decode(body) ?? []).map { ($0.name, $0.value) }, uniquingKeysWith: { "\($0), \($1)" })
         }
 
-        /// The proof or assertion in a header field or parameter, checked with the key that it names or is given.
+        /// Returns the claims of a proof or an assertion, verified with the given key or the key in its header.
         func claims(of text: String?, key: JWK? = nil) throws -> JSONObject? {
             guard let text else { return nil }
             let token = try JWT(parsing: text)
@@ -72,7 +72,7 @@ final class GrantProvider: HTTPTransport {
 
     func answer(_ path: String, _ handler: @escaping Handler) { state.withLock { $0.handlers[path] = handler } }
 
-    /// Answers this path with these answers, one after the other; the last one again and again.
+    /// Responds to this path with these responses in turn, then repeats the last one.
     func answer(_ path: String, inTurn answers: HTTPResponse...) {
         let left = Mutex(answers)
         answer(path) { _ in left.withLock { $0.count > 1 ? $0.removeFirst() : $0.first ?? HTTPResponse(status: 500) } }
@@ -124,7 +124,7 @@ final class GrantProvider: HTTPTransport {
         }
     }
 
-    /// From now on every wait is cancelled, as by a person who gives up.
+    /// Cancels every later wait, like a user who cancels.
     func refuseWaits() { state.withLock { $0.refusesWaits = true } }
 
     func dependencies(_ environment: [String: String] = [:]) -> Dependencies {
@@ -143,7 +143,7 @@ final class GrantProvider: HTTPTransport {
 
     // MARK: Stores
 
-    /// A store with one type named `t` whose settings have these keys beside the usual ones.
+    /// Returns a store with one type named `t` that has these keys in addition to the default ones.
     func store(
         _ keys: JSONObject = [:], storage: any AccountStorage = MemoryStorage(), custody: (any KeyCustody)? = nil,
         environment: [String: String] = [:]
@@ -159,14 +159,14 @@ final class GrantProvider: HTTPTransport {
             custody: try custody ?? MemoryKey(), dependencies: dependencies(environment), watchesOtherProcesses: false)
     }
 
-    /// Signs in by the browser: the person approves, and the token endpoint answers with an ID token and these members.
+    /// Signs in with the browser flow. The token endpoint returns an ID token and these members.
     func signIn(
         _ store: AccountStore, options: SignInOptions = .init(), claims: JSONObject = [:],
         answer members: JSONObject = [:], idToken: (@Sendable (String?) throws -> JSONValue)? = nil
     ) async throws -> Account {
         let prepared = try await store.prepareSignIn(to: "t", options: options)
         let query = Self.query(prepared.url)
-        // A pushed request has its parameters elsewhere.
+        // The parameters of a pushed request are not in the URL.
         let nonce = query["nonce"] ?? requests(to: "/par").last?.form["nonce"]
         var tokens: JSONObject = [
             "access_token": "at-1", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "rt-1",
@@ -196,7 +196,7 @@ extension HTTPResponse {
     }
 }
 
-/// The store's failure of a call; nil when it did not fail.
+/// Returns the error of a call, or `nil` if it succeeds.
 func grantFailure(_ body: () async throws -> some Any) async throws -> AccountStoreError? {
     do {
         _ = try await body()

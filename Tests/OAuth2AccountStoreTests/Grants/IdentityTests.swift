@@ -14,7 +14,8 @@ import Platform
 @Suite struct IdentityTests {
     private static let secret = String(repeating: "s", count: 40)
 
-    @Test func `a token signed with the client secret counts only where the settings say so`() async throws {
+    @Test func `an ID token signed with the client secret is accepted only if the settings select HS256`() async throws
+    {
         let provider = try GrantProvider()
         let shared = try JWK(secret: Self.secret.utf8)
         @Sendable func token(_ nonce: String?) throws -> JSONValue {
@@ -33,11 +34,11 @@ import Platform
             try other.idToken(key: shared, algorithm: .hs256, nonce: $0)
         }
         #expect(account.subject == "ada")
-        // No key of the provider was needed for it.
+        // An HMAC signature needs no key of the provider.
         #expect(other.requests(to: "/keys").isEmpty)
     }
 
-    @Test func `a rotated key is fetched once, and an unknown one not again for a while`() async throws {
+    @Test func `a rotated key is fetched once, and an unknown key is not requested again for a minute`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store()
         _ = try await provider.signIn(store)
@@ -72,12 +73,12 @@ import Platform
         #expect(provider.requests(to: "/keys").count == 3)
     }
 
-    @Test func `a clock that is off by an hour keeps nobody out when the provider tells the time`() async throws {
+    @Test func `sign-in succeeds with a clock that is off by an hour if the provider sends a Date`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store()
         let prepared = try await store.prepareSignIn(to: "t")
         let nonce = GrantProvider.query(prepared.url)["nonce"]
-        // The provider's clock is an hour ahead: its tokens are from the future here.
+        // The provider's clock is an hour ahead, so its ID tokens are issued in the future.
         let late = Int64(provider.now.timeIntervalSince1970) + 3600
         let token = try provider.idToken(
             ["iat": .number(JSONNumber(late)), "exp": .number(JSONNumber(late + 600))], nonce: nonce)
@@ -91,7 +92,7 @@ import Platform
         #expect(account.accessTokenExpiry == provider.now.addingTimeInterval(3600))
     }
 
-    @Test func `without the provider's time a token from the future is refused`() async throws {
+    @Test func `without a Date from the provider an ID token issued in the future is rejected`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store()
         let late = Int64(provider.now.timeIntervalSince1970) + 3600
@@ -102,7 +103,7 @@ import Platform
     }
 
     @Test(arguments: ["options", "parameters"])
-    func `what is asked of the log-in is checked in the ID token`(way: String) async throws {
+    func `the requested max_age and acr_values are checked in the ID token`(way: String) async throws {
         let provider = try GrantProvider()
         let store = try await provider.store(
             way == "options" ? [:] : ["authorizationParameters": ["max_age": "60", "acr_values": "gold silver"]])
@@ -135,7 +136,7 @@ import Platform
         }
     }
 
-    @Test func `an essential acr in the claims is checked too`() async throws {
+    @Test func `an essential acr in the claims parameter is checked too`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store([
             "claims": ["id_token": ["acr": ["essential": true, "values": ["gold"]]]]
@@ -167,19 +168,21 @@ import Platform
         return (error, try await store.repository.read(account.id)?.record.tokens, original)
     }
 
-    @Test func `a refreshed ID token of the same person takes the place of the former`() async throws {
+    @Test func `a refreshed ID token of the same user replaces the previous one`() async throws {
         let (error, tokens, original) = try await renewed(["name": "Ada, Countess of Lovelace"])
         #expect(error == nil)
         #expect(tokens?.accessToken == Secret("at-2") && tokens?.idToken != nil && tokens?.idToken != original)
     }
 
     @Test(arguments: [["sub": "eve"], ["iss": "https://evil.example"]] as [JSONObject])
-    func `a refreshed ID token about somebody else is refused, and nothing is saved`(claims: JSONObject) async throws {
+    func `a refreshed ID token of a different user is rejected, and no tokens are saved`(claims: JSONObject)
+        async throws
+    {
         let (error, tokens, original) = try await renewed(claims)
         #expect(error?.kind == .invalidAnswer)
         #expect(tokens?.accessToken == Secret("at-1") && tokens?.refreshToken == Secret("rt-1"))
         #expect(tokens?.idToken == original)
-        // Whose signature it has makes no difference.
+        // A wrong signature makes no difference.
         let forged = try await renewed(claims, key: try JWK.generate(for: .es256))
         #expect(forged.error?.kind == .invalidAnswer && forged.tokens?.refreshToken == Secret("rt-1"))
     }
@@ -200,7 +203,7 @@ import Platform
         #expect(tolerant.tokens?.idToken == tolerant.original)
     }
 
-    @Test func `a refresh with a wrong signature of the ID token is rejected, and one of an unknown key ignored`()
+    @Test func `a refreshed ID token with a wrong signature is rejected; with an unknown key it is ignored`()
         async throws
     {
         let (error, tokens, original) = try await renewed([:], key: try JWK.generate(for: .es256, keyID: "first"))
@@ -214,7 +217,7 @@ import Platform
     // MARK: Userinfo
 
     @Test(arguments: [true, false])
-    func `a signed userinfo answer is verified`(isGood: Bool) async throws {
+    func `a signed userinfo response is verified`(isGood: Bool) async throws {
         let provider = try GrantProvider(["userinfo_endpoint": "https://id.example/me"])
         let store = try await provider.store(["userinfoSigningAlgorithm": "ES256"])
         let key = isGood ? provider.signingKey : try JWK.generate(for: .es256, keyID: "first")
@@ -228,7 +231,7 @@ import Platform
         #expect(account.userName == (isGood ? "ada@contoso.example" : nil))
     }
 
-    @Test func `an unsigned userinfo answer is not believed where a signed one was registered`() async throws {
+    @Test func `an unsigned userinfo response is ignored if the settings require a signature`() async throws {
         let provider = try GrantProvider(["userinfo_endpoint": "https://id.example/me"])
         let store = try await provider.store(["userinfoSigningAlgorithm": "ES256"])
         provider.answer("/me", inTurn: .grant(["sub": "ada", "email": "eve@evil.example"]))

@@ -15,7 +15,9 @@ import Platform
     private static let pushed: JSONObject = ["request_uri": "urn:ietf:params:oauth:request_uri:1", "expires_in": 60]
 
     @Test(arguments: [201, 400, 404])
-    func `offered pushed requests are used, and a rejected one becomes a plain request`(status: Int) async throws {
+    func `an offered pushed authorization request is used; if rejected, the request is not pushed`(status: Int)
+        async throws
+    {
         let provider = try GrantProvider()
         let isPushed = status == 201
         provider.answer(
@@ -29,7 +31,7 @@ import Platform
         #expect(provider.requests(to: "/par").count == 1)
     }
 
-    @Test func `an offered push that the provider cannot take now is an error`() async throws {
+    @Test func `an unavailable endpoint for pushed authorization requests is an error`() async throws {
         let provider = try GrantProvider()
         provider.answer("/par", inTurn: HTTPResponse(status: 503))
         let store = try await provider.store()
@@ -37,7 +39,7 @@ import Platform
     }
 
     @Test(arguments: [true, false])
-    func `requests are pushed when the provider requires it or the settings ask`(isRequired: Bool) async throws {
+    func `requests are pushed if the provider or the settings require it`(isRequired: Bool) async throws {
         let provider = try GrantProvider(isRequired ? ["require_pushed_authorization_requests": true] : [:])
         provider.answer("/par", inTurn: .grant(Self.pushed, status: 201))
         let store = try await provider.store(isRequired ? [:] : ["pushedAuthorizationRequests": true])
@@ -51,7 +53,7 @@ import Platform
         #expect(try await provider.signIn(store).subject == "ada")
     }
 
-    @Test func `a refused push is told before anybody signs in`() async throws {
+    @Test func `a rejected pushed request is an error before the sign-in`() async throws {
         let provider = try GrantProvider()
         provider.answer("/par", inTurn: .grantError("invalid_scope"))
         let store = try await provider.store(["pushedAuthorizationRequests": true])
@@ -63,7 +65,8 @@ import Platform
     }
 
     @Test(arguments: [true, false])
-    func `a signed request has its parameters in a JWT, pushed or not`(isPushed: Bool) async throws {
+    func `a signed request has its parameters in a JWT, with and without a pushed request`(isPushed: Bool) async throws
+    {
         let provider = try GrantProvider()
         provider.answer("/par", inTurn: .grant(Self.pushed, status: 201))
         let key = try JWK.generate(for: .es256, keyID: "mine")
@@ -85,7 +88,7 @@ import Platform
         if isPushed { #expect(provider.requests(to: "/par").first?.form["state"] == nil) }
     }
 
-    @Test func `resources and details go with the request`() async throws {
+    @Test func `resources and authorization details are part of the authorization request`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store([
             "resources": ["https://api.example", "https://other.example"],

@@ -18,7 +18,7 @@ import Platform
 
     private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 
-    @Test func `code, refresh and requests carry proofs of one key that lives in the sealed record`() async throws {
+    @Test func `the code, refresh and resource requests have proofs of one key in the sealed record`() async throws {
         let provider = try GrantProvider(["dpop_signing_alg_values_supported": ["ES256"]])
         let storage = MemoryStorage()
         let custody = try MemoryKey()
@@ -52,7 +52,7 @@ import Platform
         #expect(Set(keys).count == 1)
     }
 
-    @Test func `the thumbprint in the request is that of the key`() async throws {
+    @Test func `dpop_jkt is the thumbprint of the proof key`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store(Self.bound)
         let prepared = try await store.prepareSignIn(to: "t")
@@ -63,7 +63,7 @@ import Platform
         #expect(GrantProvider.query(prepared.url)["dpop_jkt"] == key.thumbprint())
     }
 
-    @Test func `the server's nonce is used, after one refusal, and for the next request at once`() async throws {
+    @Test func `a DPoP nonce is used after one rejection, and in the next request without one`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store(Self.bound)
         provider.answer("/token") { received in
@@ -80,7 +80,7 @@ import Platform
         #expect(provider.requests(to: "/token").count == 3)
     }
 
-    @Test func `a server that never has enough of nonces is asked twice and no more`() async throws {
+    @Test func `a server that always requires a new nonce gets two requests`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store(Self.bound)
         provider.answer("/token", inTurn: .grantError("use_dpop_nonce", ["DPoP-Nonce": "n"]))
@@ -88,7 +88,7 @@ import Platform
         #expect(error != nil && provider.requests(to: "/token").count == 2)
     }
 
-    @Test func `a client assertion is new when a request is repeated for its nonce`() async throws {
+    @Test func `a client assertion is new in the retry with a nonce`() async throws {
         let provider = try GrantProvider()
         let key = try JWK.generate(for: .es256)
         let store = try await provider.store(
@@ -102,7 +102,7 @@ import Platform
         #expect(assertions.count == 2 && assertions[0] != nil && assertions[0] != assertions[1])
     }
 
-    @Test func `a Bearer token is not what was asked for`() async throws {
+    @Test func `a Bearer token for a DPoP client is an invalid response`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store(Self.bound)
         let error = try await grantFailure { try await provider.signIn(store, answer: ["id_token": .null]) }
@@ -110,7 +110,7 @@ import Platform
         #expect(try await store.accounts().isEmpty)
     }
 
-    @Test func `a device's poll has its proof and takes a nonce`() async throws {
+    @Test func `polling for a device sign-in sends a proof and accepts a nonce`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store(Self.bound)
         provider.answer(
@@ -129,7 +129,7 @@ import Platform
         #expect(try await store.accessToken(for: account.id).type == "dpop")
     }
 
-    @Test func `a request is sent again with the resource's nonce, and again with a new token, and no more`()
+    @Test func `a resource request is retried once with the nonce and once with a new token`()
         async throws
     {
         let provider = try GrantProvider()
@@ -150,7 +150,7 @@ import Platform
         let request = HTTPRequest(.get, try url("https://api.example/api"))
         #expect(try await store.send(request, for: account.id).status == 200)
         #expect(provider.requests(to: "/api").count == 3)
-        // The provider's nonce never went to the resource, nor the resource's to the provider.
+        // A nonce is sent only to the server that issued it.
         #expect(try provider.requests(to: "/token").allSatisfy { try $0.proof()?["nonce"] == nil })
         provider.answer("/api") { _ in
             HTTPResponse(status: 401, fields: ["WWW-Authenticate": "DPoP error=\"invalid_token\""])
@@ -159,7 +159,7 @@ import Platform
         #expect(provider.requests(to: "/api").count == 5)
     }
 
-    @Test func `a Bearer account's request is sent again once after a 401`() async throws {
+    @Test func `a request with a Bearer token is retried once after a 401`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store(["scopes": ["read"], "resourceHosts": ["api.example"]])
         let account = try await provider.signIn(store, answer: ["id_token": .null])
@@ -174,7 +174,7 @@ import Platform
         #expect(provider.requests(to: "/api").allSatisfy { $0.request.fields["DPoP"] == nil })
     }
 
-    @Test func `a token goes only to the hosts of the settings, and never over plain http`() async throws {
+    @Test func `a token is sent only to the hosts of the settings, and never over plain HTTP`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store(["scopes": ["read"], "resourceHosts": ["api.example"]])
         let account = try await provider.signIn(store, answer: ["id_token": .null])
@@ -187,7 +187,7 @@ import Platform
         #expect(try await store.sign(good, for: account.id).fields["Authorization"] == "Bearer at-1")
     }
 
-    @Test func `no key and no token prints`() async throws {
+    @Test func `descriptions of accounts and records contain no key and no token`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store(Self.bound)
         let account = try await provider.signIn(store, answer: Self.answer)

@@ -14,7 +14,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// Files of accounts for a store that is in use: with further tokens, policies, other people and many accounts.
+/// Imports into a store that has additional tokens, policies, other users or many accounts.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct ImportIntoUseTests {
     private func take(_ text: String, _ store: AccountStore) async throws -> ImportReport {
@@ -38,7 +38,7 @@ struct ImportIntoUseTests {
         return object
     }
 
-    @Test func `tokens of a file take the place of everything that the former sign-in gave`() async throws {
+    @Test func `imported tokens replace the additional tokens and the grant of the previous sign-in`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         var token = try #require(try await test.store.saved(ada.id)).tokens
@@ -48,7 +48,7 @@ struct ImportIntoUseTests {
             $0.additionalTokens = additional
             $0.grant = ["openid", "read", "mail"]
         }
-        // What was refused to the former grant, the new one may give.
+        // A scope that the previous grant did not have may be part of the new grant.
         test.provider.next({ _ in .refusal("invalid_scope") })
         #expect(
             try await failure { try await test.store.accessToken(for: ada.id, scopes: ["files"]) }?.kind
@@ -68,7 +68,7 @@ struct ImportIntoUseTests {
         #expect(try await test.store.accessToken(for: ada.id, scopes: ["files"]).secret == Secret("AT-files"))
     }
 
-    @Test func `an export has the policy, the whole grant and the home account, and an import wants the policy`()
+    @Test func `an export has the policy, the grant and the home account, and an import requires the policy`()
         async throws
     {
         func store(_ policies: [String: String]) async throws -> TestStore {
@@ -91,7 +91,7 @@ struct ImportIntoUseTests {
         let there = try #require(try await other.store.accounts().first)
         let saved = try #require(try await other.store.saved(there.id))
         #expect(saved.policy == "edit" && saved.grant == ["openid", "read", "mail"] && saved.homeAccountID == "u.t")
-        // Without it the tokens would go to another authority than the one that gave them.
+        // Without the policy the tokens would be sent to an authority that did not issue them.
         let third = try await store([:])
         let report = try await take(exported, third.store)
         guard case .left(let reason)? = report.items.first?.outcome else {
@@ -101,7 +101,7 @@ struct ImportIntoUseTests {
         #expect(reason.contains("edit"))
     }
 
-    @Test func `a file brings no second person to a shared device`() async throws {
+    @Test func `an import adds no second user to a shared device`() async throws {
         let test = try ScopedProvider()
         let store = try await test.store(
             types: ["graph": .object(ScopedProvider.type(["clientSecret": "s"]))], ["deviceMode": "shared"])
@@ -113,12 +113,12 @@ struct ImportIntoUseTests {
             return
         }
         #expect(reason.contains("p1@example.com"))
-        // The one who is there may come again, with newer tokens.
+        // The signed-in user can import newer tokens.
         #expect(try await take(text([account(1, ["refreshToken": "RT-new"])]), store).count == 1)
         #expect(try await store.accounts().map(\.subject) == [nil, "p1"])
     }
 
-    /// A storage that counts how often records are gone through.
+    /// A storage that counts the requests for pages of records.
     private final class CountingStorage: WrappedStorage {
         let inner = MemoryStorage()
         let pages = Mutex(0)
@@ -128,7 +128,7 @@ struct ImportIntoUseTests {
         }
     }
 
-    @Test func `many accounts are imported and exported without going through all of them for each`() async throws {
+    @Test func `importing and exporting many accounts does not read all records for each account`() async throws {
         let storage = CountingStorage()
         let test = try await TestStore(storage: storage)
         let file = text((0..<1500).map { account($0) })
@@ -142,7 +142,7 @@ struct ImportIntoUseTests {
         #expect(storage.pages.withLock { $0 } < 50)
     }
 
-    @Test func `the same person twice in a file is one account`() async throws {
+    @Test func `an import with the same user twice adds one account`() async throws {
         let test = try await TestStore()
         let twice = [account(1), account(1, ["id": "other", "refreshToken": "RT-2", "accessToken": "AT-2"])]
         #expect(try await take(text(twice), test.store).count == 2)
@@ -151,7 +151,7 @@ struct ImportIntoUseTests {
         #expect(try await test.store.saved(accounts[0].id)?.tokens.refreshToken == Secret("RT-2"))
     }
 
-    @Test func `a file of accounts prints nothing of what is in it`() throws {
+    @Test func `the description of an account file contains no tokens`() throws {
         let answer = #"{"access_token": "SECRET-A", "refresh_token": "SECRET-R", "id_token": "SECRET-I"}"#
         for file in [answer, ImportSamples.msal(secret: "SECRET-M"), text([account(1, ["accessToken": "SECRET-E"])])] {
             let accounts = try AccountFile(parsing: Array(file.utf8), source: "f")
@@ -163,11 +163,11 @@ struct ImportIntoUseTests {
         }
     }
 
-    @Test func `an account of a refresh token alone never gives or revokes an empty token`() async throws {
+    @Test func `an account with only a refresh token never returns or revokes an empty access token`() async throws {
         let test = try await TestStore()
         _ = try await take(#"{"refresh_token": "RT-only"}"#, test.store)
         let account = try #require(try await test.store.accounts().first)
-        // Set back a little, the clock makes what has ended look as if it had not begun.
+        // With the clock set back, an expired token looks as if it were not yet valid.
         test.clock.advance(-30)
         #expect(try await test.store.saved(account.id)?.tokens.isFresh(at: test.clock.now, for: nil) == false)
         let report = try await test.store.signOut(account.id)
@@ -176,7 +176,7 @@ struct ImportIntoUseTests {
     }
 
     @Test(arguments: ["DPoP", "mac", "pop"])
-    func `tokens that are bound to a key that is not there are left`(type: String) async throws {
+    func `an import skips tokens that are bound to a missing key`(type: String) async throws {
         let test = try await TestStore()
         for more in [["tokenType": .string(type)], ["tokenType": .string(type), "senderKey": "{}"]] as [JSONObject] {
             let report = try await take(text([account(1, more)]), test.store)
@@ -188,7 +188,7 @@ struct ImportIntoUseTests {
         }
     }
 
-    @Test func `tokens that no header takes, and members that stand twice, are refused`() {
+    @Test func `a file with an overlong token or a duplicate member is rejected`() {
         let long = String(repeating: "a", count: AccountFile.maximumTokenSize + 1)
         for (file, location) in [
             (#"{"access_token": "\#(long)"}"#, "access_token"),
@@ -201,7 +201,7 @@ struct ImportIntoUseTests {
         }
     }
 
-    @Test func `a cache with more credentials than are taken is refused`() {
+    @Test func `a cache with too many credentials is rejected`() {
         let members = (0...AccountFile.maximumCount).map { #""\#($0)":{}"# }.joined(separator: ",")
         let error = #expect(throws: AccountFileError.self) {
             _ = try AccountFile(parsing: Array(#"{"RefreshToken":{\#(members)}}"#.utf8), source: "f")

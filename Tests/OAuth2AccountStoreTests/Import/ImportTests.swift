@@ -45,7 +45,7 @@ struct ImportTests {
         return try #require(records.indices.contains(index) ? test.store.repository.seal.open(records[index]) : nil)
     }
 
-    @Test func `a cache of MSAL becomes an account that works, and nothing of it counts as validated`() async throws {
+    @Test func `an imported MSAL cache adds an account with tokens but without validated claims`() async throws {
         let test = try await world()
         let report = try await take(ImportSamples.msal(), test)
         #expect(words(report) == ["added"] && report.count == 1)
@@ -64,7 +64,7 @@ struct ImportTests {
         ImportSamples.archive, #"{"refresh_token": "RT-only"}"#,
         #"{"access_token": "AT", "token_type": "Bearer", "expires_in": 60, "refresh_token": "RT"}"#,
     ])
-    func `importing twice changes nothing the second time`(file: String) async throws {
+    func `importing a file twice changes nothing the second time`(file: String) async throws {
         let test = try await world()
         let first = try await take(file, test)
         #expect(words(first).contains("added"))
@@ -74,12 +74,12 @@ struct ImportTests {
         #expect(try await test.store.storage.records(ofType: nil) == before)
     }
 
-    @Test func `new tokens of the same person go to the same account, old ones stay away`() async throws {
+    @Test func `newer tokens of the same user update the account, and older ones do not`() async throws {
         let test = try await world()
         _ = try await take(ImportSamples.msal(secret: "RT-1", withIDToken: false), test)
         #expect(words(try await take(ImportSamples.msal(secret: "RT-2", withIDToken: false), test)) == ["updated"])
         #expect(try await record(test).tokens.refreshToken == Secret("RT-2"))
-        // The store renews them, so that those of the file are dead.
+        // After a refresh by the store, the tokens of the file are no longer valid.
         test.provider.next { _ in
             .json(["access_token": "AT-n", "token_type": "Bearer", "refresh_token": "RT-3", "expires_in": 60])
         }
@@ -92,7 +92,7 @@ struct ImportTests {
         #expect(try await test.store.accounts().count == 1)
     }
 
-    @Test func `tokens of a file take the validated claims of an account away`() async throws {
+    @Test func `importing tokens removes the validated claims of the account`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         #expect(ada.claims != nil)
@@ -106,7 +106,7 @@ struct ImportTests {
         #expect(account.id == ada.id && account.claims == nil)
     }
 
-    @Test func `an archive of NXOAuth2 keeps its data, and says what was left and why`() async throws {
+    @Test func `importing an NXOAuth2 archive keeps the user data and reports skipped accounts`() async throws {
         let test = try await world()
         let report = try await take(ImportSamples.archive, test)
         #expect(words(report) == ["added", "added", "left", "left"])
@@ -138,16 +138,16 @@ struct ImportTests {
         let cache: JSONValue = ["AccessToken": .object(access), "RefreshToken": .object(refresh)]
         let start = ContinuousClock.now
         let file = try AccountFile(parsing: cache.serialized(), source: "cache")
-        // With a search of all shared tokens for each client it took minutes.
+        // A search of all shared tokens for each client took minutes.
         #expect(ContinuousClock.now - start < .seconds(TestTime.seconds(20)))
         #expect(file.entries.count == count + 1)
-        // Each client has the shared token that expires last, and the other tokens are reported.
+        // Each client gets the shared token that expires last. The other tokens are reported.
         #expect(file.entries.allSatisfy { $0.tokens.accessToken.value == "shared-\(count - 1)" })
         #expect(file.left.count == count + 1)
         #expect(file.left.allSatisfy { $0.reason.hasPrefix("\(count - 1) ") })
     }
 
-    @Test func `what does not fit the settings is left`() async throws {
+    @Test func `an import skips accounts that do not match the settings`() async throws {
         let test = try await world()
         for (file, word) in [
             (ImportSamples.msal(client: "other"), "other"),
@@ -163,14 +163,14 @@ struct ImportTests {
         #expect(words(try await take(ImportSamples.msal(environment: "login.windows.net"), test)) == ["added"])
     }
 
-    @Test func `tokens without an access token are renewed at the first use`() async throws {
+    @Test func `an imported account without an access token is refreshed at first use`() async throws {
         let test = try await world()
         _ = try await take(#"{"refresh_token": "RT-only"}"#, test)
         test.provider.next { request in
             #expect(FakeProvider.form(request)["refresh_token"] == "RT-only")
             return .json(["access_token": "AT-1", "token_type": "Bearer", "expires_in": 60])
         }
-        // The endpoint of this type has another path than the fake provider's: it is asked there.
+        // The token endpoint of this type has a different path, so the provider gets no request here.
         let account = try #require(try await test.store.accounts().first)
         #expect(try await record(test).tokens.isFresh(at: test.clock.now, for: nil) == false)
         #expect(account.canRefresh)
@@ -200,7 +200,7 @@ struct ImportTests {
     ]
 
     @Test(arguments: bad)
-    func `bad input is told with its place, and nothing is taken`(text: String, location: String) throws {
+    func `an invalid file is rejected with the location of the error`(text: String, location: String) throws {
         let error = #expect(throws: AccountFileError.self) {
             _ = try AccountFile(parsing: Array(text.utf8), source: "f")
         }
@@ -208,7 +208,7 @@ struct ImportTests {
         #expect(error?.description.contains("soon") == false && error?.description.contains("a b") == false)
     }
 
-    @Test func `cut at any byte, a file is refused or read, and never half of it`() async throws {
+    @Test func `a truncated file is rejected`() async throws {
         for sample in [ImportSamples.msal(), ImportSamples.archive] {
             let bytes = Array(sample.utf8)
             for end in bytes.indices where end % 7 == 0 {
@@ -219,7 +219,7 @@ struct ImportTests {
         }
     }
 
-    @Test func `when one account cannot be saved none is`() async throws {
+    @Test func `if one account cannot be saved, none of the import is saved`() async throws {
         let storage = StumblingStorage()
         let test = try await world(storage: storage)
         _ = try await take(ImportSamples.msal(), test)
@@ -231,7 +231,7 @@ struct ImportTests {
         #expect(words(try await take(ImportSamples.archive, test)) == ["added", "added", "left", "left"])
     }
 
-    @Test func `what is exported is imported elsewhere with its tokens, names and data`() async throws {
+    @Test func `an export is imported with its tokens, names and user data`() async throws {
         let test = try await world()
         _ = try await take(ImportSamples.archive, test)
         let first = try #require(try await test.store.accounts().first)
@@ -247,13 +247,13 @@ struct ImportTests {
         #expect(there.nickname == "work" && there.userName == here.userName && there.subject == here.subject)
         #expect(there.userData.flatMap { try? JSONValue(parsing: $0) } == [["colour": "blue"]])
         #expect(there.claims == nil)
-        // And where it came from it changes nothing.
+        // Importing it into the original store changes nothing.
         #expect(words(try await take(text.value, test)) == ["unchanged", "unchanged"])
         let one = try await test.store.export([first.id])
         #expect(try JSONValue(parsing: one.value).object?["accounts"]?.array?.count == 1)
     }
 
-    @Test func `a name of one's own is kept, found and taken away`() async throws {
+    @Test func `an account can be renamed, and an empty name restores the original one`() async throws {
         let test = try await world()
         _ = try await take(ImportSamples.archive, test)
         let accounts = try await test.store.accounts()
@@ -269,7 +269,7 @@ struct ImportTests {
     }
 }
 
-/// A storage that fails at one of its insertions.
+/// A storage that fails at a chosen insertion.
 final class StumblingStorage: WrappedStorage {
     let inner = MemoryStorage()
     private let count = Counter()

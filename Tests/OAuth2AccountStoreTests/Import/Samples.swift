@@ -3,12 +3,12 @@ import JOSE
 import StrictJSON
 import Synchronization
 
-/// Files of other programs, as they look.
+/// Sample files of other programs.
 enum ImportSamples {
     static let home = "00000000-aaaa-0000-0000-000000000001.11111111-bbbb-0000-0000-000000000002"
     static let client = "client"
 
-    /// An ID token whose signature nobody checks.
+    /// Returns an ID token with an invalid signature.
     static func idToken(_ subject: String, issuer: String = "https://login.microsoftonline.com/t1/v2.0") -> String {
         let claims: JSONValue = [
             "iss": .string(issuer), "sub": .string(subject), "preferred_username": .string("\(subject)@contoso.com"),
@@ -18,7 +18,7 @@ enum ImportSamples {
             .joined(separator: ".")
     }
 
-    /// A cache as MSAL for Python writes it.
+    /// Returns a cache in the format of MSAL for Python.
     static func msal(
         secret: String = "RT-msal", environment: String = "login.microsoftonline.com", client: String = client,
         tokenType: String = "Bearer", withIDToken: Bool = true, withRefreshToken: Bool = true
@@ -47,7 +47,7 @@ enum ImportSamples {
             """
     }
 
-    /// A cache of a service that has only its own token.
+    /// A cache of a service that has only the client's token.
     static let msalClient = """
         {"AccessToken": {"-login.microsoftonline.com-accesstoken-client-t1-default": {"credential_type": "AccessToken",
           "secret": "AT-own", "home_account_id": null, "environment": "login.microsoftonline.com", "client_id": "client",
@@ -67,7 +67,7 @@ enum ImportSamples {
         """
 }
 
-/// Counts down to the one call that is to fail.
+/// Counts down to the call that fails.
 final class Counter: Sendable {
     private let number = Mutex(0)
     func set(_ value: Int) { number.withLock { $0 = value } }

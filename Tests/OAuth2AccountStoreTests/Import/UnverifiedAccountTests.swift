@@ -12,7 +12,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// Accounts that came without a subject, and the first sign-in of the person they belong to.
+/// Imported accounts without a subject, and the first sign-in of their user.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct UnverifiedAccountTests {
     private func take(_ accounts: [JSONObject], _ store: AccountStore) async throws {
@@ -39,7 +39,7 @@ struct UnverifiedAccountTests {
     }
 
     @Test(arguments: [nil, "https://op.example.com"])
-    func `the first sign-in of its person makes it theirs, in its place and with its own name`(issuer: String?)
+    func `the first sign-in of the user verifies the imported account and keeps its ID and name`(issuer: String?)
         async throws
     {
         let test = try await test()
@@ -48,7 +48,7 @@ struct UnverifiedAccountTests {
         let ada = try await test.signIn("ada")
         #expect(ada.id == before.id && ada.subject == "ada" && ada.nickname == "work")
         #expect(try await test.store.accounts().count == 1)
-        // From now on the subject tells, and the same name with another subject is another person.
+        // After the sign-in the subject identifies the user. The same name with another subject is a different user.
         #expect(try await test.signIn("ada").id == ada.id)
         #expect(try await test.signIn("another").id != ada.id)
         #expect(try await test.store.accounts().count == 2)
@@ -58,7 +58,9 @@ struct UnverifiedAccountTests {
         arguments: [
             ["userName": "bob@example.com"], ["issuer": "https://other.example"], ["userName": .null],
         ] as [JSONObject])
-    func `an account of another name or issuer stays what it is`(more: JSONObject) async throws {
+    func `a sign-in does not take over an imported account with another user name or issuer`(more: JSONObject)
+        async throws
+    {
         let test = try await test()
         try await take([account(1, more)], test.store)
         let before = try #require(try await test.store.accounts().first)
@@ -67,7 +69,7 @@ struct UnverifiedAccountTests {
         #expect(tokens.refreshToken == Secret("RT-f1"))
     }
 
-    @Test func `of two that could be theirs none is taken`() async throws {
+    @Test func `if two imported accounts match, the sign-in takes over neither`() async throws {
         let test = try await test()
         try await take([account(1), account(2)], test.store)
         let before = Set(try await test.store.accounts().map(\.id))
@@ -76,7 +78,7 @@ struct UnverifiedAccountTests {
         #expect(!before.contains(ada.id))
     }
 
-    @Test func `a sign-out tells the tokens to no other provider that has the type's name now`() async throws {
+    @Test func `a sign-out sends the tokens to no provider that did not issue them`() async throws {
         let test = try await test()
         try await take(
             [account(1, ["issuer": "https://former.example", "tokenOrigin": "https://former.example"])], test.store)

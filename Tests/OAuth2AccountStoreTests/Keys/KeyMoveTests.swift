@@ -21,7 +21,7 @@ struct KeyMoveTests {
     }
 
     @Test(arguments: pairs)
-    func `a moved key is in the new place alone, and the store remembers it`(
+    func `a moved key is only in the new location, and the store saves the location`(
         origin: KeyCustodyChoice, target: KeyCustodyChoice
     ) async throws {
         let test = TestPlaces()
@@ -38,7 +38,7 @@ struct KeyMoveTests {
     }
 
     @Test(arguments: pairs, [false, true])
-    func `a move that is killed at any step loses nothing, and the next one clears up`(
+    func `a key move interrupted at any step loses no key, and the next move completes it`(
         pair: (origin: KeyCustodyChoice, target: KeyCustodyChoice), hasEffect: Bool
     ) async throws {
         var step = 0
@@ -49,7 +49,7 @@ struct KeyMoveTests {
             let fuse = Fuse(at: step, hasEffect: hasEffect)
             _ = try? await test.move(to: pair.target, fuse: fuse)
 
-            // Every copy is known: either it is in use or it is remembered as left over.
+            // Each copy is either in use or recorded as a leftover.
             let record = try await test.record() ?? KeyLocationRecord(current: .keyFile)
             let known = ([record.current] + record.leftovers).map(\.word)
             #expect(await test.copies().allSatisfy(known.contains), "killed at \(step)")
@@ -63,11 +63,11 @@ struct KeyMoveTests {
             #expect(try await test.open().key.bytes == key)
             if !fuse.isBlown { break }
         }
-        // Remembering, keeping, switching, removing, forgetting.
+        // The steps record the new location, save the key, switch, remove the old key and update the record.
         #expect(step > 5)
     }
 
-    @Test func `going back after a killed move leaves nothing in the place that was tried`() async throws {
+    @Test func `moving back after an interrupted move removes the copies in the other location`() async throws {
         for step in 1...5 {
             let test = TestPlaces()
             let key = try await test.open().key.bytes
@@ -78,7 +78,7 @@ struct KeyMoveTests {
         }
     }
 
-    @Test func `a place that refuses the key changes nothing`() async throws {
+    @Test func `if the new location rejects the key, the move changes nothing`() async throws {
         var test = TestPlaces()
         test.edit = { if $0.word == "secret-service" { $0.saveError = $0.error("it is denied") } }
         let key = try await test.open().key.bytes
@@ -90,7 +90,7 @@ struct KeyMoveTests {
         #expect(try await test.open().key.bytes == key)
     }
 
-    @Test func `a place that gives another key back is not used`() async throws {
+    @Test func `a location that returns a different key is not used`() async throws {
         var test = TestPlaces()
         test.edit = { if $0.word == "secret-service" { $0.isForgetful = true } }
         let key = try await test.open().key.bytes
@@ -100,7 +100,7 @@ struct KeyMoveTests {
         #expect(try await test.open().key.bytes == key)
     }
 
-    @Test func `another store's key in the new place stays there, and the move is refused`() async throws {
+    @Test func `a move does not replace the key of another store in the new location`() async throws {
         let test = TestPlaces()
         _ = try await test.open()
         let other = try SealingKey.random().bytes
@@ -111,7 +111,7 @@ struct KeyMoveTests {
         #expect(try await test.record() == nil)
     }
 
-    @Test func `an old copy that cannot be removed is told, and removed by the next move`() async throws {
+    @Test func `an old copy that cannot be removed is reported, and the next move removes it`() async throws {
         var test = TestPlaces()
         _ = try await test.open(.secretService)
         test.edit = { if $0.word == "secret-service" { $0.removeError = $0.error("it is locked") } }
@@ -136,7 +136,7 @@ struct KeyMoveTests {
         #expect(try await store.keyLeftovers().isEmpty)
     }
 
-    @Test func `opening removes a key file that a move has left`() async throws {
+    @Test func `opening the store removes a key file that a move left behind`() async throws {
         var test = TestPlaces()
         _ = try await test.open()
         test.edit = { if $0.word == "key-file" { $0.removeError = $0.error("the directory is read-only") } }
@@ -150,7 +150,7 @@ struct KeyMoveTests {
         #expect(try await test.record()?.leftovers == [])
     }
 
-    @Test func `a key that cannot be had where it is does not move`() async throws {
+    @Test func `a key that cannot be read is not moved`() async throws {
         var test = TestPlaces()
         _ = try await test.open(.secretService)
         test.edit = { if $0.word == "secret-service" { $0.keyError = $0.error("it is locked") } }
@@ -161,7 +161,7 @@ struct KeyMoveTests {
         #expect(try await test.record() == KeyLocationRecord(current: .secretService))
     }
 
-    @Test func `moves at once wait for each other, and one copy is left`() async throws {
+    @Test func `concurrent moves run in turn and leave one copy`() async throws {
         let test = TestPlaces()
         let key = try await test.open().key.bytes
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -175,7 +175,7 @@ struct KeyMoveTests {
         #expect(try await test.open().key.bytes == key)
     }
 
-    @Test func `a store that is open goes on while its key moves`() async throws {
+    @Test func `an open store remains usable while its key moves`() async throws {
         let test = TestPlaces()
         var type = AccountType(
             name: "graph", provider: .endpoints, clientID: "client",
@@ -194,14 +194,14 @@ struct KeyMoveTests {
         #expect(try await again.account(account.id)?.userData(as: String.self) == "still here")
     }
 
-    @Test func `the key of a real file moves away without a trace, and comes back with mode 0600`() async throws {
+    @Test func `moving a key file deletes every copy, and moving back creates it with mode 0600`() async throws {
         let directory = try TemporaryDirectory()
         let storage = SQLiteStorage(directory: directory.store)
         var locations = KeyLocations(directory: directory.store, environment: [:])
         locations.passphrase = { _ in TestPlaces.passphrase }
         locations.passphraseParameters = try Scrypt(cost: 2, blockSize: 1, parallelization: 1)
         let key = try await KeyLoader(storage: storage, given: nil, locations: locations).open().key.bytes
-        // What a process leaves that is killed while it writes the file.
+        // A temporary file of a process that was killed while it wrote the key file.
         #expect(try OwnerOnlyFile.create(directory.store.file("accounts.key.abc"), key, suffix: "x").get() == ())
         _ = try await AccountStore.moveKey(to: .passphrase, storage: storage, locations: locations)
         #expect(try directory.files().allSatisfy { !$0.hasPrefix("accounts.key") })
@@ -211,7 +211,7 @@ struct KeyMoveTests {
         #expect(try await storage.value("key-sealed") == nil)
     }
 
-    @Test func `a store moves to a descriptor only with its own key in it`() async throws {
+    @Test func `a key moves to a file descriptor only if the descriptor has the same key`() async throws {
         let test = TestPlaces()
         let key = try await test.open().key.bytes
         let wrong = try Pipe(holding: [UInt8](repeating: 1, count: 32))

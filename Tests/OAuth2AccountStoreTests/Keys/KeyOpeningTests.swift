@@ -11,20 +11,21 @@ import Testing
 import Platform
 
 extension TemporaryDirectory {
-    /// The names of the files of the store.
+    /// Returns the names of the files in the store's folder.
     func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: store.path) }
 }
 
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct KeyOpeningTests {
-    @Test func `a new store uses the key file unless told otherwise, and remembers nothing`() async throws {
+    @Test func `a new store uses the key file by default and saves no location`() async throws {
         let test = TestPlaces()
         #expect(try await test.open().custody.choice == .keyFile)
         #expect(await test.copies() == ["key-file"])
         #expect(try await test.record() == nil)
     }
 
-    @Test func `another place than the one in use is refused, in words that name both, with the remedy`() async throws {
+    @Test func `a different key location is rejected with both locations and the command to move the key`() async throws
+    {
         let test = TestPlaces()
         _ = try await test.open()
         let error = try #require(try await thrownError(KeyCustodyError.self) { try await test.open(.secretService) })
@@ -37,7 +38,7 @@ struct KeyOpeningTests {
         #expect(try await test.open(.secretService).custody.choice == .secretService)
     }
 
-    @Test func `a custody that the program gives is held to what the store remembers`() async throws {
+    @Test func `a custody passed by the program must match the saved key location`() async throws {
         let test = TestPlaces()
         let key = try await test.open(.secretService).key
         let file = ScriptedKey(.keyFile, test.vault)
@@ -45,12 +46,12 @@ struct KeyOpeningTests {
             try await KeyLoader(storage: test.storage, given: file, locations: test.locations()).open()
         }
         #expect(error?.reason.contains("the Secret Service") == true)
-        // A key that the program keeps itself is judged by whether it opens the store.
+        // A key in memory has no location. It only has to open the store.
         let own = try await KeyLoader(storage: test.storage, given: MemoryKey(key), locations: test.locations()).open()
         #expect(own.key.bytes == key.bytes)
     }
 
-    @Test func `many processes that open a new store at once make one key`() async throws {
+    @Test func `processes that open a new store at the same time create one key`() async throws {
         let test = TestPlaces()
         let locations = try test.locations(.secretService)
         let keys = try await withThrowingTaskGroup(of: [UInt8].self) { group in
@@ -65,7 +66,7 @@ struct KeyOpeningTests {
         #expect((locations.replacements["secret-service"] as? ScriptedKey)?.made.all.count == 1)
     }
 
-    @Test func `a key that is missing from its place is not made anew`() async throws {
+    @Test func `a missing key is not created again`() async throws {
         let test = TestPlaces()
         _ = try await test.open(.secretService)
         test.vault["secret-service"] = nil
@@ -78,13 +79,15 @@ struct KeyOpeningTests {
                 == "it is not the key of this store")
     }
 
-    @Test func `a new store whose place refuses has no key elsewhere, and may be given another place`() async throws {
+    @Test func `if the location of a new store fails, no key is created elsewhere, and another choice works`()
+        async throws
+    {
         var test = TestPlaces()
         test.edit = { if $0.word == "secret-service" { $0.keyError = $0.error("it is locked") } }
         #expect(
             try await thrownError(KeyCustodyError.self) { try await test.open(.secretService) }?.reason
                 == "it is locked")
-        // Asked again without a choice it does not fall back silently.
+        // Opening without a choice does not fall back to another location.
         #expect(try await thrownError(KeyCustodyError.self) { try await test.open() }?.reason == "it is locked")
         #expect(await test.copies() == [])
         #expect(try await test.open(.keyFile).custody.choice == .keyFile)
@@ -92,7 +95,7 @@ struct KeyOpeningTests {
     }
 
     @Test(arguments: [KeyCustodyChoice.keyFile, .secretService, .passphrase], [false, true])
-    func `a first start that is killed at any step leaves a store that opens`(
+    func `a first start interrupted at any step leaves a store that opens`(
         choice: KeyCustodyChoice, hasEffect: Bool
     ) async throws {
         var step = 0
@@ -111,7 +114,7 @@ struct KeyOpeningTests {
     }
 
     @Test(arguments: ["vault", "key-file vault", "", String(repeating: "key-file ", count: 500)])
-    func `words of a later version are a fault that changes nothing`(words: String) async throws {
+    func `an unknown key location of a later version is an error that changes nothing`(words: String) async throws {
         let test = TestPlaces()
         _ = try await test.open()
         await test.storage.setValue(Array(words.utf8), for: "key-custody")
@@ -123,7 +126,7 @@ struct KeyOpeningTests {
     }
 
     #if !canImport(Security)
-        @Test func `the Keychain is refused where there is none`() async throws {
+        @Test func `the Keychain is rejected on systems without one`() async throws {
             let test = TestPlaces()
             #expect(
                 try await thrownError(KeyCustodyError.self) { try await test.open(.keychain) }?.reason

@@ -10,14 +10,14 @@ import TestSupport
 @testable import SealedStorage
 import Platform
 
-/// Ends a process at its so-maniest step: that step, before or after it has its effect, and everything after it fails.
+/// Simulates the end of a process at a given step. The step, before or after its effect, and all later steps fail.
 final class Fuse: Sendable {
     struct Killed: Error {}
 
     private let state: Mutex<(left: Int, isBlown: Bool)>
     private let hasEffect: Bool
 
-    /// Nil: never.
+    /// Creates a fuse for the given step. With `nil` it never ends the process.
     init(at step: Int? = nil, hasEffect: Bool = false) {
         state = Mutex((step ?? .max, false))
         self.hasEffect = hasEffect
@@ -27,7 +27,7 @@ final class Fuse: Sendable {
 
     func check() throws { if isBlown { throw Killed() } }
 
-    /// A step that changes something.
+    /// Runs a step that changes something.
     func step(_ body: () async throws -> Void) async throws {
         try check()
         let isLast = state.withLock { state in
@@ -40,7 +40,7 @@ final class Fuse: Sendable {
     }
 }
 
-/// What is left when a process is dead: the keys in their locations.
+/// The keys in their locations, which remain after a process ends.
 final class Vault: Sendable {
     private let keys = Mutex<[String: [UInt8]]>([:])
     subscript(location: String) -> [UInt8]? {
@@ -50,18 +50,18 @@ final class Vault: Sendable {
     var locations: [String] { keys.withLock { $0.keys.sorted() } }
 }
 
-/// A custody whose answers a test decides.
+/// A custody whose responses a test sets.
 struct ScriptedKey: KeyCustody {
     let choice: KeyCustodyChoice?
     let vault: Vault
     var fuse = Fuse()
-    /// What each call throws.
+    /// The error that each call throws.
     var keyError: KeyCustodyError?
     var saveError: KeyCustodyError?
     var removeError: KeyCustodyError?
-    /// Whether it keeps another key than it was given.
+    /// Whether it saves a different key.
     var isForgetful = false
-    /// How often a key was made.
+    /// The keys that were created.
     let made = Log<Void>()
 
     init(_ choice: KeyCustodyChoice, _ vault: Vault, fuse: Fuse = Fuse()) {
@@ -87,7 +87,7 @@ struct ScriptedKey: KeyCustody {
     func create() async throws -> SealingKey {
         if let saveError { throw saveError }
         let key = try SealingKey.random()
-        // Whoever looks and then makes leaves time for another one to do the same.
+        // Leave other tasks time to create a key, in case the caller does not hold the lock.
         for _ in 0..<10 { await Task.yield() }
         try await fuse.step { vault[word] = key.bytes }
         made.append(())
@@ -105,7 +105,7 @@ struct ScriptedKey: KeyCustody {
     }
 }
 
-/// A storage in memory whose changes a fuse may end.
+/// A storage in memory whose writes a fuse can interrupt.
 struct FusedStorage: WrappedStorage {
     let inner: MemoryStorage
     let fuse: Fuse
@@ -124,7 +124,7 @@ struct FusedStorage: WrappedStorage {
     }
 }
 
-/// The locations of a key in a test: the key file and the Secret Service are scripted, the passphrase is real and fast.
+/// The key locations of a test. The key file and the Secret Service are scripted; the passphrase is real and fast.
 struct TestPlaces {
     let vault = Vault()
     let storage = MemoryStorage()
@@ -144,7 +144,7 @@ struct TestPlaces {
         return locations
     }
 
-    /// Opens the store as a new process does.
+    /// Opens the store like a new process.
     func open(_ choice: KeyCustodyChoice? = nil) async throws -> (key: SealingKey, custody: any KeyCustody) {
         try await KeyLoader(storage: storage, given: nil, locations: locations(choice)).open()
     }
@@ -154,7 +154,7 @@ struct TestPlaces {
             to: choice, storage: FusedStorage(inner: storage, fuse: fuse), locations: locations(fuse: fuse))
     }
 
-    /// Where a copy of the key is.
+    /// Returns the locations that have a copy of the key.
     func copies() async -> [String] {
         let isSealed = await storage.value("key-sealed") != nil
         return (vault.locations + (isSealed ? ["passphrase"] : [])).sorted()

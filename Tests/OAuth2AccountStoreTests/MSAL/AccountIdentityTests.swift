@@ -13,7 +13,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// The tutorials' rows about accounts: claims, home account, current and previous one.
+/// The tutorials' rows about accounts: claims, home account, current and previous account.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct AccountIdentityTests {
     private static func clientInfo(_ text: String) -> JSONValue { .string(Base64URL.encode(Array(text.utf8))) }
@@ -28,7 +28,7 @@ struct AccountIdentityTests {
         #expect(ada.homeAccountID == nil)
     }
 
-    @Test func `homeAccountId is uid and utid of the client info`() async throws {
+    @Test func `homeAccountId consists of uid and utid of client_info`() async throws {
         let test = try ScopedProvider()
         test.change { $0.overlay = ["client_info": Self.clientInfo(#"{"uid":"u-1","utid":"t-1"}"#)] }
         let store = try await test.store()
@@ -41,7 +41,7 @@ struct AccountIdentityTests {
     @Test(arguments: [
         "\"\"", "\"!\"", "null", "1", "{}", "\"e30\"", "\"eyJ1aWQiOiJ1In0\"", "\"eyJ1aWQiOjEsInV0aWQiOjJ9\"", "\"W10\"",
     ])
-    func `client info that makes no sense costs nobody the sign-in`(text: String) async throws {
+    func `invalid client_info does not prevent the sign-in`(text: String) async throws {
         let test = try ScopedProvider()
         let value = try JSONValue(parsing: text)
         test.change { $0.overlay = ["client_info": value] }
@@ -49,7 +49,7 @@ struct AccountIdentityTests {
         #expect(ada.homeAccountID == nil)
     }
 
-    @Test func `a refresh brings the claims of its new ID token, and drops those that it has no more`() async throws {
+    @Test func `a refresh replaces the claims with those of the new ID token`() async throws {
         let test = try ScopedProvider()
         test.change { $0.claims = ["roles": ["admin"], "name": "Ada Byron"] }
         let store = try await test.store()
@@ -64,7 +64,7 @@ struct AccountIdentityTests {
         #expect(after.claims?["roles"] == nil)
     }
 
-    @Test func `what the user info said beside the ID token survives a refresh`() async throws {
+    @Test func `claims from the userinfo response remain after a refresh`() async throws {
         let test = try ScopedProvider(["userinfo_endpoint": "https://id.example/me"])
         test.change { $0.claims = ["name": ""] }
         test.provider.answer(
@@ -89,7 +89,7 @@ struct AccountIdentityTests {
     }
 
     @Test(arguments: StorageKind.allCases)
-    func `getCurrentAccount and the previous account are kept`(kind: StorageKind) async throws {
+    func `the current and the previous account are saved`(kind: StorageKind) async throws {
         let (storage, directory) = try kind.make()
         defer { withExtendedLifetime(directory) {} }
         let test = try ScopedProvider(), key = try MemoryKey()
@@ -100,7 +100,7 @@ struct AccountIdentityTests {
         let bob = try await test.signIn(store, as: "bob")
         #expect(try await store.currentAccount(ofType: "t")?.id == bob.id)
         #expect(try await store.previousAccount(ofType: "t")?.id == ada.id)
-        // The same person again is no change.
+        // Another sign-in of the same user does not change the previous account.
         try await test.signIn(store, as: "bob")
         #expect(try await store.previousAccount(ofType: "t")?.id == ada.id)
         try await store.makeCurrent(ada)
@@ -112,7 +112,7 @@ struct AccountIdentityTests {
         #expect(try await again.previousAccount(ofType: "t") == nil)
     }
 
-    @Test func `when the present account is removed, the former one is not both`() async throws {
+    @Test func `when the current account is removed, the previous account becomes current`() async throws {
         let test = try ScopedProvider()
         let store = try await test.store()
         let ada = try await test.signIn(store)
@@ -123,7 +123,7 @@ struct AccountIdentityTests {
         #expect(try await store.previousAccount(ofType: "t") == nil)
     }
 
-    /// A record as the version before further tokens wrote it.
+    /// A record without additional tokens, in the format of an earlier version.
     private static let oldRecord = #"""
         {"id":"a1","type":"t","issuer":"https://id.example","subject":"ada","userName":"ada@contoso.example",
         "displayName":"Ada","clientID":"client","tokenOrigin":"https://id.example:443","claimsText":"{\"sub\":\"ada\"}",
@@ -137,7 +137,7 @@ struct AccountIdentityTests {
         _ = try await store.storage.insert(SealedRecord(id: "a1", type: "t", revision: 1, sealed: sealed))
     }
 
-    @Test func `a record of the version before is read, used and renewed`() async throws {
+    @Test func `a record of an earlier version can be read, used and refreshed`() async throws {
         let test = try ScopedProvider()
         test.change {
             $0.good = ["rt-0"]
@@ -154,7 +154,7 @@ struct AccountIdentityTests {
         #expect(try await store.accessToken(for: ada.id).secret == Secret("at-2"))
     }
 
-    @Test func `a record of a later version is read as far as it is understood`() async throws {
+    @Test func `a record of a later version is read without the unknown members`() async throws {
         let test = try ScopedProvider()
         let store = try await test.store()
         try await insert(

@@ -12,13 +12,13 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// The tutorials' rows about authorities: B2C policies, known authorities, clouds.
+/// The tutorials' rows about authorities: B2C policies, known authorities and clouds.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct AuthorityTests {
     private static let host = "https://contoso.b2clogin.com"
     private static let tenant = "/contoso.onmicrosoft.com"
 
-    /// A B2C tenant with two policies. Each has its own endpoints and, if wanted, its own issuer.
+    /// Returns a B2C tenant with two policies. Each policy has its own endpoints and, optionally, its own issuer.
     private func begin(
         ownIssuers: Bool = false, _ keys: JSONObject = [:], storage: any AccountStorage = MemoryStorage(),
         custody: (any KeyCustody)? = nil
@@ -99,7 +99,9 @@ struct AuthorityTests {
     }
 
     @Test(arguments: [false, true])
-    func `editing the profile changes neither policy nor home account nor later tokens`(ownIssuers: Bool) async throws {
+    func `a policy sign-in does not change the policy, home account and tokens of the account`(ownIssuers: Bool)
+        async throws
+    {
         let (test, store, ada, edited) = try await editProfile(ownIssuers: ownIssuers)
         #expect(ada.policy == nil && ada.homeAccountID == "ada-b2c_1_signin.t-1")
         #expect(edited.id == ada.id && edited.policy == nil && edited.homeAccountID == ada.homeAccountID)
@@ -119,7 +121,9 @@ struct AuthorityTests {
         #expect(report.endSessionURL?.path() == "\(Self.tenant)/B2C_1_signin/oauth2/v2.0/logout")
     }
 
-    @Test func `a token of a policy is refreshed at that policy and leaves the account's own`() async throws {
+    @Test func `a token of a policy is refreshed at that policy and does not change the account's own tokens`()
+        async throws
+    {
         let (test, store, ada, _) = try await editProfile(ownIssuers: true)
         #expect(try await store.accessToken(for: ada.id, policy: "editProfile").secret == Secret("at-2"))
         test.provider.advance(3600)
@@ -145,7 +149,7 @@ struct AuthorityTests {
             $0.claims = ["iss": .string(Self.tokenIssuer("b2c_1_signin", own: true))]
         }
         #expect(try await store.accessToken(for: ada.id).secret == Secret("at-4"))
-        // The sign-in with the policy makes its tokens valid again.
+        // A sign-in with the policy replaces its tokens.
         let again = try await signIn(
             test, store, policy: "editProfile", issuer: Self.tokenIssuer("b2c_1_edit", own: true))
         #expect(again.id == ada.id)
@@ -187,7 +191,7 @@ struct AuthorityTests {
         #expect(test.reuses == 0)
     }
 
-    @Test func `the end of a policy's tokens is not an event that the account needs a sign-in`() async throws {
+    @Test func `rejected policy tokens do not publish that the account needs a sign-in`() async throws {
         let (test, store, ada, _) = try await editProfile()
         let events = store.events()
         test.provider.advance(3600)
@@ -195,7 +199,7 @@ struct AuthorityTests {
         _ = try await grantFailure { try await store.accessToken(for: ada.id, policy: "editProfile") }
         try await store.setUserData("end", for: ada.id)
         for await event in events {
-            if case .accessTokenLost = event { Issue.record("the account needs a sign-in") }
+            if case .accessTokenLost = event { Issue.record("published that the account needs a sign-in") }
             if case .userDataChanged = event { break }
         }
         #expect(try await store.account(ada.id)?.signInNeeded == nil)
@@ -225,7 +229,7 @@ struct AuthorityTests {
         #expect(try await store.accounts().isEmpty)
     }
 
-    @Test func `a sign-out without the network revokes the tokens of no policy`() async throws {
+    @Test func `a sign-out without the network sends no revocation request to any policy`() async throws {
         let (test, store, ada, _) = try await editProfile()
         #expect(try await store.signOut(ada.id, revoking: false).revocation == .skipped)
         for policy in ["B2C_1_signin", "B2C_1_edit"] {
@@ -308,7 +312,7 @@ struct AuthorityTests {
         #expect(record?.policy == "editProfile" && record?.policySignIns?.keys.sorted() == [""])
     }
 
-    @Test func `a forced refresh of a policy's token is at that policy`() async throws {
+    @Test func `a forced refresh of a policy's token is sent to that policy`() async throws {
         let (test, store, ada, _) = try await editProfile()
         #expect(try await store.refreshedToken(for: ada.id, policy: "editProfile").secret == Secret("at-3"))
         #expect(test.provider.requests(to: Self.path("B2C_1_edit")).count == 2)
@@ -323,7 +327,7 @@ struct AuthorityTests {
         #expect(unknown?.kind == .settings)
     }
 
-    @Test func `a token of a policy needs a sign-in with it, and a policy of the settings`() async throws {
+    @Test func `a token of a policy requires a sign-in with a policy of the settings`() async throws {
         let (test, store) = try await begin()
         let ada = try await signIn(test, store)
         let error = try await grantFailure { try await store.accessToken(for: ada.id, policy: "editProfile") }
@@ -346,7 +350,7 @@ struct AuthorityTests {
         #expect(try await store.accessToken(for: ada.id, policy: "editProfile").secret == Secret("at-1"))
     }
 
-    @Test func `a policy without a refresh token leaves the sign-in as it was`() async throws {
+    @Test func `a policy sign-in without a refresh token keeps the tokens of the account`() async throws {
         let (test, store) = try await begin()
         let ada = try await signIn(test, store)
         _ = try await signIn(test, store, policy: "editProfile")
@@ -357,7 +361,7 @@ struct AuthorityTests {
         #expect(try await store.accessToken(for: ada.id, policy: "editProfile").secret == Secret("at-2"))
     }
 
-    @Test func `an ID token of another tenant's policy is refused`() async throws {
+    @Test func `an ID token of another tenant's policy is rejected`() async throws {
         let (test, store) = try await begin()
         let error = try await grantFailure {
             try await signIn(test, store, policy: "editProfile", issuer: Self.host + "/t-2/v2.0/")
@@ -366,7 +370,7 @@ struct AuthorityTests {
         #expect(try await store.accounts().isEmpty)
     }
 
-    @Test func `a policy that the settings do not name is an error with the nearest one`() async throws {
+    @Test func `an unknown policy is an error that suggests the closest name`() async throws {
         let (_, store) = try await begin()
         var options = SignInOptions()
         options.policy = "editprofil"
@@ -375,7 +379,7 @@ struct AuthorityTests {
         #expect(error?.hint == "did you mean editProfile?")
     }
 
-    /// Neither a known authority nor a key of the settings permits another origin.
+    /// Known authorities and settings keys do not permit another origin either.
     @Test(
         arguments: [
             (["token_endpoint": "https://login.other.example/token"], [:]),
@@ -384,7 +388,7 @@ struct AuthorityTests {
             ([:], ["tokenEndpoint": "https://id.example:8443/token"]),
             ([:], ["tokenEndpoint": "https://login.other.example/token"]),
         ] as [(JSONObject, JSONObject)])
-    func `a refresh token goes to no other origin`(metadata: JSONObject, keys: JSONObject) async throws {
+    func `a refresh token is not sent to another origin`(metadata: JSONObject, keys: JSONObject) async throws {
         let test = try ScopedProvider()
         let storage = MemoryStorage(), key = try MemoryKey()
         let ada = try await test.signIn(try await test.store(storage: storage, custody: key))
@@ -397,12 +401,12 @@ struct AuthorityTests {
         #expect(error?.kind == .settings && error?.remedy == .signInAgain)
         #expect(error?.reason.contains("https://id.example:443 issued the refresh token") == true)
         #expect(error?.hint == "restore the settings, or, if the change is right: \(AccountRemedy.signIn(type: "t"))")
-        // Nothing else is sent there either.
+        // The sign-out sends no token there either.
         _ = try await store.signOut(ada.id)
         #expect(moved.tokenRequests.isEmpty && moved.provider.requests(to: "/revoke").isEmpty)
     }
 
-    @Test func `an imported refresh token goes to no other origin after its first refresh`() async throws {
+    @Test func `an imported refresh token is not sent to another origin after its first refresh`() async throws {
         let test = try ScopedProvider()
         let storage = MemoryStorage(), key = try MemoryKey()
         let store = try await test.store(storage: storage, custody: key)
@@ -418,7 +422,7 @@ struct AuthorityTests {
         #expect(error?.reason.contains("https://id.example:443 issued the refresh token") == true)
     }
 
-    @Test func `a refresh token goes to no revocation endpoint of another origin`() async throws {
+    @Test func `a refresh token is not sent to a revocation endpoint of another origin`() async throws {
         let test = try ScopedProvider()
         let store = try await test.store(["revocationEndpoint": "https://id.example:8443/revoke"])
         let ada = try await test.signIn(store)
@@ -442,7 +446,7 @@ struct AuthorityTests {
         #expect(test.provider.requests(to: Self.path("B2C_1_signin")).count == 1)
     }
 
-    @Test func `client info is asked for at Microsoft's authorities, and nowhere else`() async throws {
+    @Test func `client_info is requested only at Microsoft authorities`() async throws {
         let (test, store) = try await begin()
         _ = try await signIn(test, store)
         #expect(test.provider.requests(to: Self.path("B2C_1_signin")).map { $0.form["client_info"] } == ["1"])

@@ -12,7 +12,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// MSAL's `acquireToken`: the tutorials' row about signing in with the person.
+/// MSAL's `acquireToken`: the tutorials' row about interactive sign-in.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct InteractiveAcquisitionTests {
     @Test func `acquireToken with promptIfNecessary sends no prompt`() async throws {
@@ -25,14 +25,14 @@ struct InteractiveAcquisitionTests {
             (.selectAccount, "select_account"), (.login, "login"), (.consent, "consent"), (.create, "create"),
             (.none, "none"), ("own", "own"),
         ] as [(SignInOptions.Prompt, String)])
-    func `acquireToken sends the prompt that was chosen`(prompt: SignInOptions.Prompt, word: String) async throws {
+    func `acquireToken sends the given prompt`(prompt: SignInOptions.Prompt, word: String) async throws {
         let test = try ScopedProvider()
         var options = SignInOptions()
         options.prompt = [prompt]
         #expect(try await test.query(try await test.store(), options)["prompt"] == word)
     }
 
-    @Test func `prompt none goes with no other, and its refusal says that a sign-in is needed`() async throws {
+    @Test func `prompt none cannot be combined, and login_required is a sign-in-needed error`() async throws {
         let test = try ScopedProvider()
         let store = try await test.store()
         var options = SignInOptions()
@@ -57,7 +57,7 @@ struct InteractiveAcquisitionTests {
         #expect(query["claims"] == options.claims)
     }
 
-    @Test func `extra scopes to consent are asked for at the sign-in and not in the token request`() async throws {
+    @Test func `extraScopesToConsent are in the authorization request but not in the token request`() async throws {
         let test = try ScopedProvider()
         test.change {
             $0.consented.insert("https://vault.example/write")
@@ -70,13 +70,13 @@ struct InteractiveAcquisitionTests {
         let ada = try await test.signIn(store, options: options)
         #expect(test.tokenRequests.map { $0.form["scope"] } == [nil])
         #expect(ada.scope == ["openid", "read"])
-        // Later they are had without the person.
+        // The token for these scopes is acquired later without user interaction.
         let token = try await store.accessToken(for: ada.id, scopes: ["https://vault.example/write"])
         #expect(token.secret == Secret("at-2"))
         #expect(token.scope == ["https://vault.example/write"])
     }
 
-    @Test func `extra scopes to consent are asked for on another device too`() async throws {
+    @Test func `extraScopesToConsent are in the device authorization request too`() async throws {
         let test = try ScopedProvider()
         test.provider.answer(
             "/device",

@@ -12,7 +12,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// `refresh_in`: a renewal ahead of time that nobody waits for.
+/// `refresh_in`: an early refresh in the background.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct RefreshInTests {
     private func begin() async throws -> (ScopedProvider, AccountStore, Account) {
@@ -22,7 +22,7 @@ struct RefreshInTests {
         return (test, store, try await test.signIn(store))
     }
 
-    @Test func `refresh_in renews ahead of time while the old token is given`() async throws {
+    @Test func `refresh_in refreshes early while callers still get the current token`() async throws {
         let (test, store, ada) = try await begin()
         test.provider.advance(1799)
         #expect(try await store.accessToken(for: ada.id).secret == Secret("at-1"))
@@ -41,7 +41,7 @@ struct RefreshInTests {
     }
 
     @Test(arguments: [503, 400])
-    func `refresh_in's failure is no error, and is not tried again at once`(status: Int) async throws {
+    func `a failed early refresh is not an error and is retried only after five minutes`(status: Int) async throws {
         let (test, store, ada) = try await begin()
         test.provider.advance(1800)
         test.change {
@@ -59,20 +59,20 @@ struct RefreshInTests {
         #expect(try await store.accessToken(for: ada.id).secret == Secret("at-1"))
         await store.finishPendingRefreshes()
         #expect(test.refreshes.count == 2)
-        // At its end the token has to be renewed, and the refusal counts.
+        // An expired token requires a refresh, and its error is reported.
         test.provider.advance(1500)
         let error = try await grantFailure { try await store.accessToken(for: ada.id) }
         #expect(error?.kind == (status == 400 ? .signInNeeded(.grantGone) : .unavailable))
-        // The first thing that anybody hears of is that.
+        // This is the first event that the store publishes.
         var iterator = events.makeAsyncIterator()
         switch (status, await iterator.next()) {
         case (400, .accessTokenLost?), (503, .accessTokenFailed?): break
-        case (_, let event): Issue.record("\(String(describing: event)) was told")
+        case (_, let event): Issue.record("unexpected event: \(String(describing: event))")
         }
     }
 
     @Test(arguments: ["-1", "0", "\"x\"", "3600", "99999999999999999999", "null", "[]", "1e400"])
-    func `refresh_in that makes no sense is not heeded`(text: String) throws {
+    func `an invalid refresh_in is ignored`(text: String) throws {
         let body = #"{"access_token":"a","token_type":"bearer","expires_in":3600,"refresh_in":\#(text)}"#
         let response = HTTPResponse(
             status: 200, fields: ["Content-Type": "application/json"], body: Data(body.utf8))
@@ -80,7 +80,7 @@ struct RefreshInTests {
         #expect(TokenSet(answer, requested: [], received: Date(timeIntervalSince1970: 0)).refreshIn == nil)
     }
 
-    @Test func `refresh_in of a second is no reason for a storm`() throws {
+    @Test func `a refresh_in of one second is treated as one minute`() throws {
         let body = #"{"access_token":"a","token_type":"bearer","expires_in":3600,"refresh_in":1}"#
         let response = HTTPResponse(
             status: 200, fields: ["Content-Type": "application/json"], body: Data(body.utf8))

@@ -29,7 +29,7 @@ import Platform
             (["offline_access", "OpenID", "profile"], [], []),
             (["Mail.Read", "User.Read"], ["User.Read"], ["Mail.Read"]),
         ] as [([String], [String], [String])])
-    func `Microsoft's scope tokens are compared as its answers spell them`(
+    func `Microsoft scopes are compared in the forms that its responses use`(
         asked: [String], granted: [String], expected: [String]
     ) throws {
         for provider in [
@@ -49,7 +49,7 @@ import Platform
             (["https://www.googleapis.com/auth/userinfo.profile"], [], []),
             (["address"], ["openid"], ["address"]),
         ] as [([String], [String], [String])])
-    func `other providers' scope tokens are compared as they are, but for Google's`(
+    func `scopes of other providers are compared exactly, except Google's aliases`(
         asked: [String], granted: [String], expected: [String]
     ) throws {
         #expect(

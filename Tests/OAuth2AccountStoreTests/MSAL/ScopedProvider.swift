@@ -11,8 +11,8 @@ import Synchronization
 @testable import SealedStorage
 import Platform
 
-/// A provider whose tokens are for the scopes that are asked for, as far as the person has consented. Refresh tokens are good
-/// once; who uses one twice loses them all.
+/// A provider that issues tokens for the requested scopes with consent. A refresh token is valid once; using it again
+/// revokes all refresh tokens.
 final class ScopedProvider: Sendable {
     struct State {
         var issued = 0
@@ -21,16 +21,16 @@ final class ScopedProvider: Sendable {
         var subject = "ada"
         var nonce: String?
         var consented: Set<String> = ["openid", "read"]
-        /// What a sign-in gives.
+        /// The scope that a sign-in grants.
         var signedInScope = "openid read"
-        /// Whether answers say what they are good for.
+        /// Whether token responses have a scope.
         var namesScope = true
-        /// Laid over every answer.
+        /// Members that are added to every token response.
         var overlay = JSONObject()
-        /// Laid over every ID token.
+        /// Members that are added to every ID token.
         var claims = JSONObject()
         var sendsIDToken = true
-        /// What a refresh is refused with.
+        /// The error response to a refresh.
         var refusal: JSONObject?
         var refusalStatus = 400
         var gate: Gate?
@@ -94,7 +94,7 @@ final class ScopedProvider: Sendable {
         }
     }
 
-    /// A store with these types in its settings, and further keys beside them.
+    /// Returns a store with these types and additional keys in its settings.
     func store(
         types: JSONObject, _ keys: JSONObject = [:], storage: any AccountStorage = MemoryStorage(),
         custody: (any KeyCustody)? = nil, dependencies: Dependencies? = nil
@@ -107,7 +107,7 @@ final class ScopedProvider: Sendable {
             watchesOtherProcesses: false)
     }
 
-    /// A store with one type named `t` at this provider, and further keys of it.
+    /// Returns a store with one type named `t` at this provider and additional keys of the type.
     func store(
         _ keys: JSONObject = [:], storage: any AccountStorage = MemoryStorage(), custody: (any KeyCustody)? = nil
     ) async throws -> AccountStore {
@@ -125,7 +125,7 @@ final class ScopedProvider: Sendable {
         return type
     }
 
-    /// Signs a person in.
+    /// Signs a user in.
     @discardableResult
     func signIn(
         _ store: AccountStore, as subject: String = "ada", to type: String = "t", options: SignInOptions = .init()
@@ -139,7 +139,7 @@ final class ScopedProvider: Sendable {
         return try await store.handleRedirect(URL(string: address) ?? URL(filePath: "/"))
     }
 
-    /// Where a sign-in with these options sends the person.
+    /// Returns the query of the authorization URL for these options.
     func query(_ store: AccountStore, to type: String = "t", _ options: SignInOptions) async throws -> [String: String]
     {
         GrantProvider.query(try await store.prepareSignIn(to: type, options: options).url)
@@ -147,7 +147,7 @@ final class ScopedProvider: Sendable {
 }
 
 extension AccountStore {
-    /// The record as it is saved.
+    /// Returns the saved record.
     func saved(_ id: Account.ID) async throws -> AccountRecord? {
         try await storage.record(id.rawValue).flatMap { repository.seal.open($0) }
     }

@@ -12,7 +12,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// The tutorials' rows about shared-device mode and about signing out.
+/// The tutorials' rows about shared-device mode and sign-out.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct SharedDeviceTests {
     private func begin(
@@ -33,7 +33,7 @@ struct SharedDeviceTests {
         return (test, store)
     }
 
-    @Test func `the device mode is private unless the settings say shared`() async throws {
+    @Test func `the device mode is private unless the settings select shared`() async throws {
         #expect(try await begin(mode: nil).1.deviceMode == .private)
         #expect(try await begin(mode: "private").1.deviceMode == .private)
         #expect(try await begin(mode: "shared").1.deviceMode == .shared)
@@ -46,26 +46,26 @@ struct SharedDeviceTests {
         }
     }
 
-    @Test func `a shared device keeps one signed-in account a type`() async throws {
+    @Test func `a shared device has at most one signed-in user per type`() async throws {
         let (test, store) = try await begin()
         let ada = try await test.signIn(store)
-        // Who is signed in is who is expected.
+        // The signed-in user is the login hint.
         #expect(try await test.query(store, SignInOptions())["login_hint"] == "ada@contoso.example")
         let error = try await grantFailure { try await test.signIn(store, as: "bob") }
         #expect(error?.kind == .refused)
         #expect(error?.hint == "ada@contoso.example has to sign out first")
         #expect(try await store.accounts().map(\.id) == [ada.id])
-        // Nothing of Bob's stays, here or there.
+        // Bob's tokens are revoked and not saved.
         #expect(test.provider.requests(to: "/revoke").map { $0.form["token"] } == ["rt-2", "at-2"])
         #expect(try await test.signIn(store).id == ada.id)
         _ = try await store.signOut(ada.id)
         #expect(try await test.signIn(store, as: "bob").subject == "bob")
-        // The client's own account is nobody's.
+        // The account of the client belongs to no user.
         _ = try await store.signIn(to: "t", by: .clientCredentials)
         #expect(try await store.accounts().count == 2)
     }
 
-    @Test func `who began to sign in to a shared device before somebody else was done is refused too`() async throws {
+    @Test func `a sign-in that started before another user signed in is rejected on a shared device`() async throws {
         let (test, store) = try await begin()
         let bobs = try await store.prepareSignIn(to: "t")
         try await test.signIn(store)
@@ -78,7 +78,7 @@ struct SharedDeviceTests {
         #expect(try await store.accounts().map(\.subject) == ["ada"])
     }
 
-    @Test func `the client's own account has no browser session to end`() async throws {
+    @Test func `the account of the client has no browser session to end`() async throws {
         let opened = Log<URL>()
         let (test, store) = try await begin(opened: opened)
         let report = try await store.signOut(try await store.signIn(to: "t", by: .clientCredentials).id)
@@ -86,7 +86,8 @@ struct SharedDeviceTests {
         #expect(opened.all.isEmpty && test.tokenRequests.count == 1)
     }
 
-    @Test func `a sign-out on a shared device is told to every process and ends the browser session`() async throws {
+    @Test func `a sign-out on a shared device is published to all processes and ends the browser session`() async throws
+    {
         let storage = MemoryStorage(), key = try MemoryKey(), opened = Log<URL>()
         let (test, store) = try await begin(storage: storage, key: key, opened: opened)
         let ada = try await test.signIn(store)
@@ -99,14 +100,14 @@ struct SharedDeviceTests {
         #expect(opened.all.map(\.path) == ["/logout"])
         var iterator = events.makeAsyncIterator()
         guard case .removed(let id, "t")? = await iterator.next() else {
-            Issue.record("the sign-out was not told")
+            Issue.record("the sign-out was not published")
             return
         }
         #expect(id == ada.id)
         #expect(try await grantFailure { try await other.accessToken(for: ada.id) }?.kind == .unknownAccount)
     }
 
-    @Test func `on a private device the browser session ends when it is asked for`() async throws {
+    @Test func `on a private device the browser session ends only on request`() async throws {
         let opened = Log<URL>()
         let (test, store) = try await begin(mode: "private", opened: opened)
         let first = try await store.signOut(try await test.signIn(store).id)
@@ -118,7 +119,7 @@ struct SharedDeviceTests {
         #expect(opened.all == [second.endSessionURL])
     }
 
-    @Test func `sign-out is reported in parts`() async throws {
+    @Test func `the sign-out report has the result of each step`() async throws {
         let (test, store) = try await begin(["revocation_endpoint": .null, "end_session_endpoint": .null])
         let ada = try await test.signIn(store)
         let report = try await store.signOut(ada.id)
@@ -128,7 +129,7 @@ struct SharedDeviceTests {
         #expect("\(report)".hasSuffix("revocation: notOffered, browser session: notOffered"))
     }
 
-    @Test func `sign-out's parts that fail are told apart from those that are not offered`() async throws {
+    @Test func `the sign-out report distinguishes failed steps from steps that are not offered`() async throws {
         let storage = MemoryStorage(), key = try MemoryKey()
         let (test, store) = try await begin(storage: storage, key: key)
         let ada = try await test.signIn(store)
@@ -144,7 +145,7 @@ struct SharedDeviceTests {
         #expect(try await store.accounts().isEmpty)
     }
 
-    @Test func `sign-out without the network uses none`() async throws {
+    @Test func `a sign-out without the network sends no request`() async throws {
         let opened = Log<URL>()
         let (test, store) = try await begin(opened: opened)
         let ada = try await test.signIn(store)
@@ -154,7 +155,7 @@ struct SharedDeviceTests {
         #expect(opened.all.isEmpty && test.provider.requests(to: "/revoke").count == count)
     }
 
-    @Test func `sign-out revokes the tokens for other scopes too`() async throws {
+    @Test func `a sign-out revokes the tokens for other scopes too`() async throws {
         let (test, store) = try await begin()
         test.change { $0.consented.insert("write") }
         let ada = try await test.signIn(store)

@@ -12,10 +12,10 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// MSAL's `acquireTokenSilent`: the tutorials' row about tokens without the person.
+/// MSAL's `acquireTokenSilent`: the tutorials' row about silent token acquisition.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct SilentAcquisitionTests {
-    @Test func `acquireTokenSilent gives the cached token when it covers the scopes and has not expired`() async throws
+    @Test func `acquireTokenSilent returns the cached token if it covers the scopes and has not expired`() async throws
     {
         let test = try ScopedProvider()
         let store = try await test.store()
@@ -35,8 +35,7 @@ struct SilentAcquisitionTests {
         #expect(test.refreshes.map { $0.form["scope"] } == [nil])
     }
 
-    @Test func `acquireTokenSilent gets another token for other scopes and keeps it beside the main one`() async throws
-    {
+    @Test func `acquireTokenSilent gets an additional token for other scopes and caches both`() async throws {
         let test = try ScopedProvider()
         test.change { $0.consented.formUnion(["write", "offline_access"]) }
         let storage = MemoryStorage(), key = try MemoryKey()
@@ -49,12 +48,12 @@ struct SilentAcquisitionTests {
         #expect(test.refreshes.map { $0.form["refresh_token"] } == ["rt-1"])
         #expect(try await store.accessToken(for: ada.id, scopes: ["write"]).secret == Secret("at-2"))
         #expect(try await store.accessToken(for: ada.id).secret == Secret("at-1"))
-        // Another program of the same person has both too.
+        // Another program of the same user has both tokens too.
         let again = try await test.store(["scopes": "openid read offline_access"], storage: storage, custody: key)
         #expect(try await again.accessToken(for: ada.id, scopes: ["write"]).secret == Secret("at-2"))
         #expect(try await again.accessToken(for: ada.id, scopes: ["read"]).secret == Secret("at-1"))
         #expect(test.refreshes.count == 1)
-        // The refresh token that came with it is everybody's.
+        // The new refresh token applies to all tokens of the account.
         test.provider.advance(3600)
         #expect(try await again.accessToken(for: ada.id).secret == Secret("at-3"))
         #expect(try await again.accessToken(for: ada.id, scopes: ["write"]).secret == Secret("at-4"))
@@ -63,7 +62,7 @@ struct SilentAcquisitionTests {
         #expect(try await store.saved(ada.id)?.additionalTokens?.all.count == 1)
     }
 
-    @Test func `callers for two scope sets at a time do not burn each other's refresh token`() async throws {
+    @Test func `concurrent callers for two scope sets use each refresh token only once`() async throws {
         let test = try ScopedProvider()
         test.change { $0.consented.formUnion(["a", "b"]) }
         let store = try await test.store()
@@ -83,13 +82,13 @@ struct SilentAcquisitionTests {
         #expect(test.reuses == 0)
     }
 
-    @Test func `a token is kept for each resource`() async throws {
+    @Test func `a token is cached for each resource`() async throws {
         let test = try ScopedProvider()
         let store = try await test.store(["resources": "https://a.example"])
         let ada = try await test.signIn(store)
         #expect(try await store.accessToken(for: ada.id, resource: "https://a.example").secret == Secret("at-1"))
         #expect(try await store.accessToken(for: ada.id, resource: "https://b.example").secret == Secret("at-2"))
-        // The provider said that it is good for this scope too.
+        // The response says that the token also covers this scope.
         let read = try await store.accessToken(for: ada.id, scopes: ["read"], resource: "https://b.example")
         #expect(read.secret == Secret("at-2"))
         #expect(try await store.accessToken(for: ada.id, scopes: ["read"]).secret == Secret("at-1"))
@@ -102,7 +101,7 @@ struct SilentAcquisitionTests {
         #expect(refused?.reason == "not granted: https://c.example")
     }
 
-    @Test func `of too many tokens the one that was not used for the longest time leaves, never the main one`()
+    @Test func `if there are too many tokens, the least recently used is removed, but not the main one`()
         async throws
     {
         let test = try ScopedProvider()
@@ -118,14 +117,14 @@ struct SilentAcquisitionTests {
         #expect(kept.count == AdditionalTokens.maximumCount)
         #expect(kept.contains(["s0"]) && kept.contains(["s16"]) && !kept.contains(["s1"]))
         #expect(try await store.accessToken(for: ada.id).secret == Secret("at-1"))
-        // Those that have expired make room first.
+        // Expired tokens are removed first.
         test.provider.advance(3600)
         _ = try await store.accessToken(for: ada.id, scopes: ["s3"])
         #expect(try await store.saved(ada.id)?.additionalTokens?.all.count == 1)
     }
 
     @Test(arguments: ["consent_required", "invalid_grant", "invalid_scope", "interaction_required"])
-    func `acquireTokenSilent answers interactionRequired for a consent that is missing, and the account stays`(
+    func `acquireTokenSilent throws interactionRequired for missing consent and keeps the account`(
         code: String
     ) async throws {
         let test = try ScopedProvider()
@@ -138,14 +137,14 @@ struct SilentAcquisitionTests {
             #expect(error?.reason == "not granted: write")
             #expect(error?.provider?.code.rawValue == code)
         }
-        // Asked once: what was refused is remembered for a while.
+        // The store sends one request and remembers the rejection for a while.
         #expect(test.refreshes.count == 1)
         #expect(try await store.account(ada.id)?.signInNeeded == nil)
         #expect(try await store.accessToken(for: ada.id).secret == Secret("at-1"))
         test.provider.advance(601)
         _ = try await grantFailure { try await store.accessToken(for: ada.id, scopes: ["read", "write"]) }
         #expect(test.refreshes.count == 2)
-        // Who signs in again may have consented.
+        // The user may have consented in the new sign-in.
         try await test.signIn(store)
         test.change {
             $0.refusal = nil
@@ -154,7 +153,7 @@ struct SilentAcquisitionTests {
         #expect(try await store.accessToken(for: ada.id, scopes: ["read", "write"]).scope.contains("write"))
     }
 
-    @Test func `what Entra's number says to pass is no missing consent, and is asked for again`() async throws {
+    @Test func `a transient Entra error number is not missing consent, and the request is repeated`() async throws {
         let test = try ScopedProvider()
         test.change { $0.consented.insert("write") }
         let store = try await test.store()
@@ -171,7 +170,7 @@ struct SilentAcquisitionTests {
         #expect(try await store.accessToken(for: ada.id, scopes: ["write"]).secret == Secret("at-2"))
     }
 
-    @Test func `a server that does not read the scope does not make a token better than it is`() async throws {
+    @Test func `if the server ignores the requested scope, the token is not used for it`() async throws {
         let test = try ScopedProvider()
         test.change {
             $0.namesScope = false
@@ -181,13 +180,13 @@ struct SilentAcquisitionTests {
         let ada = try await test.signIn(store)
         let error = try await grantFailure { try await store.accessToken(for: ada.id, scopes: ["write"]) }
         #expect(error?.kind == .signInNeeded(.scopeNotGranted))
-        // The refresh token that came with it is saved all the same.
+        // The refresh token of that response is saved nevertheless.
         test.provider.advance(3600)
         #expect(try await store.accessToken(for: ada.id).secret == Secret("at-3"))
         #expect(test.reuses == 0)
     }
 
-    @Test func `acquireTokenSilent never says interactionRequired for being offline`() async throws {
+    @Test func `acquireTokenSilent does not throw interactionRequired when offline`() async throws {
         let test = try ScopedProvider()
         let store = try await test.store()
         let ada = try await test.signIn(store)
@@ -212,7 +211,7 @@ struct SilentAcquisitionTests {
         #expect(try await store.account(ada.id)?.signInNeeded == nil)
     }
 
-    @Test func `a claims challenge bypasses the kept token and sends its claims`() async throws {
+    @Test func `a claims challenge bypasses the cached token and sends its claims`() async throws {
         let test = try ScopedProvider()
         let store = try await test.store()
         let ada = try await test.signIn(store)
@@ -220,14 +219,14 @@ struct SilentAcquisitionTests {
         #expect(try await store.accessToken(for: ada.id, claims: claims).secret == Secret("at-2"))
         #expect(test.refreshes.map { $0.form["claims"] } == [claims])
         #expect(test.refreshes.map { $0.form["scope"] } == [nil])
-        // It takes the place of the one that was refused.
+        // The new token replaces the rejected one.
         #expect(try await store.accessToken(for: ada.id).secret == Secret("at-2"))
         let error = try await grantFailure { try await store.accessToken(for: ada.id, claims: "[]") }
         #expect(error?.kind == .settings)
         #expect(test.refreshes.count == 1)
     }
 
-    @Test func `a claims challenge that needs the person gives the claims for the next sign-in`() async throws {
+    @Test func `a claims challenge that requires interaction returns the claims for the next sign-in`() async throws {
         let test = try ScopedProvider()
         let store = try await test.store()
         let ada = try await test.signIn(store)
@@ -245,7 +244,7 @@ struct SilentAcquisitionTests {
         #expect(try await test.query(store, options)["claims"] == theirs)
     }
 
-    @Test func `a resource's claims challenge is answered once, without the person where that is possible`()
+    @Test func `a claims challenge of a resource is satisfied once, silently if possible`()
         async throws
     {
         let test = try ScopedProvider()
@@ -262,7 +261,7 @@ struct SilentAcquisitionTests {
         #expect(test.refreshes.map { $0.form["claims"] } == [claims])
     }
 
-    @Test func `a request carries the token for its scopes`() async throws {
+    @Test func `a request has the token for its scopes`() async throws {
         let test = try ScopedProvider()
         test.change { $0.consented.insert("write") }
         let store = try await test.store()
@@ -273,7 +272,7 @@ struct SilentAcquisitionTests {
         #expect(try await store.sign(request, for: ada.id).fields["Authorization"] == "Bearer at-1")
     }
 
-    @Test func `further tokens are bound to the account's key`() async throws {
+    @Test func `additional tokens are bound to the account's key`() async throws {
         let test = try ScopedProvider()
         test.change {
             $0.overlay = ["token_type": "DPoP"]
@@ -291,7 +290,7 @@ struct SilentAcquisitionTests {
         #expect(proof["ath"]?.string == Base64URL.encode(SHA2.sha256.digest(Array("at-2".utf8))))
     }
 
-    @Test func `the client's own account gets tokens for other scopes too`() async throws {
+    @Test func `the account of the client gets tokens for other scopes too`() async throws {
         let test = try ScopedProvider()
         let store = try await test.store(["clientSecret": "s", "scopes": ["a"]])
         let account = try await store.signIn(to: "t", by: .clientCredentials)
@@ -301,7 +300,7 @@ struct SilentAcquisitionTests {
         #expect(test.tokenRequests.map { $0.form["scope"] } == ["a", "b"])
     }
 
-    @Test func `without a refresh token other scopes need the person, and nobody is asked`() async throws {
+    @Test func `without a refresh token other scopes require interaction, and no request is sent`() async throws {
         let test = try ScopedProvider()
         test.change { $0.overlay = ["refresh_token": .null] }
         let store = try await test.store()
@@ -312,7 +311,7 @@ struct SilentAcquisitionTests {
         #expect(test.refreshes.isEmpty)
     }
 
-    @Test func `the tokens beside the main one that cannot be saved are saved with the next call`() async throws {
+    @Test func `additional tokens that fail to save are saved on the next call`() async throws {
         let test = try ScopedProvider()
         test.change { $0.consented.insert("write") }
         let storage = FailingStorage()
@@ -326,7 +325,7 @@ struct SilentAcquisitionTests {
         #expect(test.reuses == 0)
     }
 
-    @Test func `no token shows in what is printed of a record`() async throws {
+    @Test func `the description of a record contains no token`() async throws {
         let test = try ScopedProvider()
         test.change { $0.consented.insert("write") }
         let store = try await test.store()

@@ -13,7 +13,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// Stores that cannot be used, or not wholly: each is an error that says so, and nothing is changed.
+/// Stores that are unusable or partly unusable: each is an error with a reason, and the store does not change.
 @Suite(.serialized, .timeLimit(.scaled(minutes: 5)))
 struct BadStoreTests {
     private let directory: TemporaryDirectory
@@ -45,7 +45,7 @@ struct BadStoreTests {
         try #require(FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
     }
 
-    /// Runs a statement past the store.
+    /// Runs a statement without the store.
     private func tamper(_ sql: String) throws {
         var connection: OpaquePointer?
         #expect(sqlite3_open(database, &connection) == SQLITE_OK)
@@ -58,7 +58,7 @@ struct BadStoreTests {
         Data("SQLite format 3\u{0}".utf8), Data("SQLite format 3\u{0}".utf8) + Data(repeating: 0xFF, count: 5000),
         Data(#"{"accounts":[]}"#.utf8),
     ])
-    func `a file that is no database is refused and left as it is`(content: Data) async throws {
+    func `a file that is not a database is rejected and remains unchanged`(content: Data) async throws {
         try makeDirectory()
         try content.write(to: databaseURL)
         let error = try await failure { try await open() }
@@ -69,7 +69,7 @@ struct BadStoreTests {
         #expect(try names() == ["accounts.sqlite"])
     }
 
-    @Test func `a store that was cut off is an error, not an empty store`() async throws {
+    @Test func `a truncated store is an error, not an empty store`() async throws {
         _ = try await server.makeStore(in: directory.store)
         let whole = try Data(contentsOf: databaseURL)
         for count in [0, 50, 511, 4096, whole.count - 4096] {
@@ -83,7 +83,7 @@ struct BadStoreTests {
         #expect(try await open().accounts().count == 1)
     }
 
-    @Test func `another program's database is refused and left as it is`() async throws {
+    @Test func `the database of another program is rejected and remains unchanged`() async throws {
         try makeDirectory()
         try tamper("CREATE TABLE bookmarks (url TEXT); INSERT INTO bookmarks VALUES ('x'); PRAGMA user_version=3")
         let before = try Data(contentsOf: databaseURL)
@@ -93,7 +93,7 @@ struct BadStoreTests {
         #expect(try Data(contentsOf: databaseURL) == before)
     }
 
-    @Test func `a store of a later version is refused and left as it is`() async throws {
+    @Test func `a store of a later version is rejected and remains unchanged`() async throws {
         _ = try await server.makeStore(in: directory.store)
         try tamper("PRAGMA user_version=99")
         let before = try Data(contentsOf: databaseURL)
@@ -103,7 +103,7 @@ struct BadStoreTests {
         #expect(try Data(contentsOf: databaseURL) == before)
     }
 
-    @Test func `a file that is removed or replaced while the store is open is noticed`() async throws {
+    @Test func `a database that is removed or replaced while the store is open is an error`() async throws {
         _ = try await server.makeStore(in: directory.store)
         let store = try await open()
         let id = try #require(try await store.accounts().first?.id)
@@ -119,8 +119,7 @@ struct BadStoreTests {
         #expect(try await open().accounts().map(\.id) == [id])
     }
 
-    @Test func `what a process left that was killed while it made room does no harm, nor do two at once`() async throws
-    {
+    @Test func `concurrent processes reuse the reserved space of a killed process`() async throws {
         _ = try await server.makeStore(in: directory.store)
         try tamper("INSERT OR REPLACE INTO facts (name, value) VALUES ('reserved', zeroblob(65536))")
         let storages = (0..<3).map { _ in SQLiteStorage(directory: directory.store) }
@@ -133,7 +132,7 @@ struct BadStoreTests {
         #expect(try Data(contentsOf: databaseURL).count == size)
     }
 
-    @Test func `files are private from the first moment, whatever the umask`() async throws {
+    @Test func `files have mode 0600 from their creation under every umask`() async throws {
         let store = directory.path + "/a/b"
         let process = try TestProcess(["look", store, "\(server.port)"], isUnmasked: true)
         #expect(await process.rest() == ["done"])
@@ -144,7 +143,7 @@ struct BadStoreTests {
     }
 
     @Test(arguments: [mode_t(0o750), 0o705, 0o777])
-    func `a directory that others can look into is refused`(mode: mode_t) async throws {
+    func `a store folder that other users can enter is rejected`(mode: mode_t) async throws {
         try makeDirectory()
         #expect(chmod(directory.store.path, mode) == 0)
         let error = try await failure { try await open() }
@@ -153,14 +152,14 @@ struct BadStoreTests {
         #expect(try names().isEmpty)
     }
 
-    @Test func `a database that others could read is made private`() async throws {
+    @Test func `a database that other users can read gets mode 0600`() async throws {
         _ = try await server.makeStore(in: directory.store)
         #expect(chmod(database, 0o644) == 0)
         #expect(try await open().accounts().count == 1)
         #expect(try mode(database) == 0o600)
     }
 
-    @Test func `links in place of the store's files are not followed`() async throws {
+    @Test func `symbolic links in place of the store's files are not followed`() async throws {
         let target = directory.path + "/target"
         try Data("precious".utf8).write(to: URL(filePath: target))
         for name in ["accounts.sqlite", "accounts.lock", "accounts.key"] {
@@ -174,7 +173,7 @@ struct BadStoreTests {
         }
     }
 
-    @Test func `a store under a link to a directory opens`() async throws {
+    @Test func `a store opens below a symbolic link to a folder`() async throws {
         let real = directory.path + "/real"
         try FileManager.default.createDirectory(atPath: real, withIntermediateDirectories: true)
         let link = directory.path + "/link"
@@ -184,14 +183,14 @@ struct BadStoreTests {
         #expect(try await storage.records(ofType: nil).count == 1)
     }
 
-    @Test func `a directory of another kind is refused`() async throws {
+    @Test func `a file in place of the store's folder is rejected`() async throws {
         try Data().write(to: URL(filePath: directory.store.path))
         #expect(try await failure { try await open() }?.kind == .storage(.notAStore))
     }
 
     // MARK: As another user, in another process
 
-    /// Gives the store to the user that the other process runs as.
+    /// Gives the store to the user of the other process.
     private func giveAway() throws {
         guard geteuid() == 0 else { return }
         for path in [directory.path, directory.store.path] + (try names().map(directory.store.file)) {
@@ -203,7 +202,7 @@ struct BadStoreTests {
         try await TestProcess(["look", directory.store.path, "\(server.port)"], asNobody: true).rest()
     }
 
-    @Test func `a store that can only be read gives its accounts, but does not risk their tokens`() async throws {
+    @Test func `a read-only store returns its accounts and sends no refresh`() async throws {
         let id = try await server.makeStore(in: directory.store)
         try giveAway()
         #expect(chmod(database, 0o400) == 0)
@@ -213,7 +212,7 @@ struct BadStoreTests {
             lines.last?.hasPrefix("error storage(SealedStorage.StorageError.Kind.readOnly)") == true, "\(lines)")
         #expect(server.counts.refreshes == 0)
         #expect(chmod(database, 0o600) == 0)
-        // Without its lock and its journal, which cannot be made anew.
+        // The lock and the journal do not exist and cannot be created.
         for name in ["accounts.lock", "accounts.sqlite-journal"] {
             try? FileManager.default.removeItem(atPath: directory.store.file(name))
         }
@@ -227,7 +226,7 @@ struct BadStoreTests {
         #expect(server.counts.refreshes == 1)
     }
 
-    @Test func `a store that may not be read is an error that says so`() async throws {
+    @Test func `a store without read permission is a permission error`() async throws {
         _ = try await server.makeStore(in: directory.store)
         try giveAway()
         #expect(chmod(database, 0) == 0)
@@ -242,7 +241,7 @@ struct BadStoreTests {
         #expect(chmod(directory.path, 0o700) == 0)
     }
 
-    @Test func `another user's store is refused`() async throws {
+    @Test func `a store of another user is rejected`() async throws {
         guard geteuid() == 0 else { return }
         _ = try await server.makeStore(in: directory.store)
         #expect(chmod(directory.path, 0o755) == 0)
@@ -252,7 +251,7 @@ struct BadStoreTests {
         #expect(try await failure { try await open() }?.kind == .storage(.insecure))
     }
 
-    @Test func `a save beyond the limit of a file's size changes nothing`() async throws {
+    @Test func `a save that exceeds the file size limit changes nothing`() async throws {
         let id = try await server.makeStore(in: directory.store)
         let before = try await SQLiteStorage(directory: directory.store).record(id.rawValue)
         let process = try TestProcess(["change", directory.store.path, "\(server.port)", "150000"])
@@ -265,17 +264,17 @@ struct BadStoreTests {
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can mount a small disk"))
-    func `a full disk is an error, nothing is lost, and tokens that were asked for still find room`() async throws {
+    func `with a full disk a save fails without loss, and the reserved space still takes new tokens`() async throws {
         try makeDirectory()
         guard try run("/usr/bin/mount", "-t", "tmpfs", "-o", "size=400k,mode=700", "tmpfs", directory.store.path) else {
-            // Root of a container that may not mount: the limit on the size of files stands for it.
+            // Root of a container may not mount a file system. The test of the file size limit covers that case.
             return
         }
-        // Lazily: the store may be closing its file yet, on a thread of its own.
+        // Unmount lazily: another thread of the store may not have closed the file yet.
         defer { _ = try? run("/usr/bin/umount", "-l", directory.store.path) }
         let id = try await server.makeStore(in: directory.store)
         let storage = SQLiteStorage(directory: directory.store)
-        // What checkWritable() promised holds though the disk is full by the time of the save.
+        // The space that checkWritable() reserved is available even if the disk is full when the store saves.
         try await storage.checkWritable()
         let filler = try fill()
         let record = try #require(try await storage.record(id.rawValue))
@@ -293,7 +292,7 @@ struct BadStoreTests {
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can mount a small disk"))
-    func `a store on a disk that is full from the start is an error and leaves nothing half made`() async throws {
+    func `opening a store on a full disk is an error and leaves no partial files`() async throws {
         try makeDirectory()
         guard try run("/usr/bin/mount", "-t", "tmpfs", "-o", "size=16k,mode=700", "tmpfs", directory.store.path) else {
             return
@@ -306,7 +305,7 @@ struct BadStoreTests {
         #expect(try names() == [URL(filePath: filler).lastPathComponent])
     }
 
-    /// Fills the disk to the last byte.
+    /// Fills the disk completely.
     private func fill() throws -> String {
         let path = directory.store.file("filler")
         let file = creat(path, 0o600)

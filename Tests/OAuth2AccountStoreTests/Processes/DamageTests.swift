@@ -12,14 +12,14 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// Files with bytes that nobody wrote: no crash, nothing wrong, nobody else's tokens, and what is whole stays usable.
+/// Files with damaged bytes: the store does not crash or return wrong tokens, and undamaged accounts remain usable.
 @Suite(.serialized, .timeLimit(.scaled(minutes: 10)))
 struct DamageTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
 
-    /// The same numbers in every run.
+    /// Random numbers that are the same in every run.
     private struct Numbers: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {
@@ -30,7 +30,7 @@ struct DamageTests {
         }
     }
 
-    /// A store with many people, closed, and who they are: the bytes of the file, and the tokens of each account.
+    /// Creates and closes a store with many users. Returns the bytes of the file and the tokens of each account.
     private func makeStore(_ count: Int = 40) async throws -> (image: Data, known: [String: String]) {
         let test = try await TestStore(storage: SQLiteStorage(directory: directory.store))
         var known: [String: String] = [:]
@@ -51,7 +51,8 @@ struct DamageTests {
         return location
     }
 
-    /// What a store gives of the accounts: everything must be as it was saved. The identifiers that came, and the kinds of errors.
+    /// Reads all accounts of a store, which must be as they were saved, and returns their identifiers and the number of
+    /// errors.
     private func look(
         _ location: StoreLocation, _ known: [String: String], _ comment: Comment
     ) async throws -> (listed: Set<String>, found: Set<String>, damaged: Set<String>, errors: Int) {
@@ -94,12 +95,14 @@ struct DamageTests {
     }
 
     @Test(arguments: 0..<4)
-    func `a flipped bit anywhere in the file is found, and what is whole stays usable`(seed: UInt64) async throws {
+    func `a flipped bit anywhere in the file is detected, and undamaged accounts remain usable`(seed: UInt64)
+        async throws
+    {
         let (image, known) = try await makeStore()
         var numbers = Numbers(state: seed)
         for round in 0..<40 {
             var changed = image
-            // One bit, or a few bytes of a page.
+            // Change one bit, or several bytes of a page.
             let location = Int.random(in: 0..<image.count, using: &numbers)
             if round % 3 == 0 {
                 for index in location..<min(location + 40, image.count) {
@@ -114,14 +117,14 @@ struct DamageTests {
             let seen = try await look(store, known, comment)
             #expect(seen.listed.isSubset(of: known.keys) && seen.damaged.isDisjoint(with: seen.found), comment)
             let missing = Set(known.keys).subtracting(seen.found)
-            // Whatever is missing is missing for a reason that is told.
+            // If an account is missing, the store reports an error.
             if !missing.isEmpty, seen.errors == 0, seen.damaged.isEmpty {
                 #expect(try await !SQLiteStorage(directory: store).errors().isEmpty, comment)
             }
         }
     }
 
-    @Test func `a damaged page leaves the other accounts, and they can be copied into a new file`() async throws {
+    @Test func `a damaged page does not affect other accounts, and salvage copies them to a new file`() async throws {
         let (image, known) = try await makeStore(60)
         var copied = 0
         let pageSize = 4096
@@ -135,7 +138,7 @@ struct DamageTests {
             do {
                 report = try await SQLiteStorage(directory: store).salvage(with: try TestStore.key().key())
             } catch {
-                // Nothing was left to copy.
+                // There was no account to copy.
                 #expect(before.found.isEmpty, "page \(page): \(error)")
                 continue
             }
@@ -157,7 +160,7 @@ struct DamageTests {
         #expect(copied > 3)
     }
 
-    @Test func `rows that changed places, or were copied from another account, open for nobody`() async throws {
+    @Test func `records that were swapped or copied between accounts do not open`() async throws {
         let (_, known) = try await makeStore(4)
         let ids = known.keys.sorted()
         var connection: OpaquePointer?
@@ -180,7 +183,7 @@ struct DamageTests {
         #expect(Set(found) == Set(ids.dropFirst()))
     }
 
-    @Test func `the wrong key opens nothing and changes nothing`() async throws {
+    @Test func `a wrong key opens no account and changes nothing`() async throws {
         let (image, _) = try await makeStore(2)
         let error = try await failure {
             try await TestStore(storage: SQLiteStorage(directory: directory.store), custody: try TestStore.key(9))
@@ -189,12 +192,12 @@ struct DamageTests {
         #expect(try Data(contentsOf: URL(filePath: directory.store.file("accounts.sqlite"))) == image)
     }
 
-    @Test func `a row number at the end of all numbers is copied out too`() async throws {
+    @Test func `salvage copies a row with the largest row number`() async throws {
         let location = try plant(try await makeStore(1).image, "last")
         do {
             let connection = try SQLiteConnection(path: location.file("accounts.sqlite"))
             try connection.run("UPDATE accounts SET rowid = ?", [.integer(.max - 5)])
-            // An index that cannot be read: the rows are looked for one by one.
+            // Damage the index, so that salvage searches the rows one by one.
             guard
                 case .integer(let page)? = try connection.run(
                     "SELECT rootpage FROM sqlite_schema WHERE name = 'accounts_by_type'"

@@ -10,10 +10,10 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// Events of what other processes do.
+/// Events about changes of other processes.
 @Suite(.serialized, .timeLimit(.scaled(minutes: 5)))
 struct ProcessEventTests {
-    @Test func `every change of another process arrives, in order, when it is saved`() async throws {
+    @Test func `every saved change of another process is published in order`() async throws {
         let directory = try TemporaryDirectory()
         let server = try TokenServer()
         let id = try await server.makeStore(in: directory.store)
@@ -33,13 +33,13 @@ struct ProcessEventTests {
             if case .removed = event { break }
         }
         #expect(await process.rest() == ["done"])
-        // An event has the account as it is when it is told, so a number may come again, and what came after the removal of the
-        // account is told by the removal alone.
+        // An event has the current state of the account, so a number may repeat. After the account is removed, only the
+        // removal is published for changes before it.
         #expect(seen == seen.sorted() && seen.count <= 30)
         #expect(try await test.store.account(id) == nil)
     }
 
-    @Test func `of two processes each change is told once`() async throws {
+    @Test func `each change of two processes is published once`() async throws {
         let directory = try TemporaryDirectory()
         let server = try TokenServer()
         let id = try await server.makeStore(in: directory.store)
@@ -59,15 +59,14 @@ struct ProcessEventTests {
             if count == 21 { break }
         }
         try await test.store.remove(id)
-        // Nothing more comes of the data: the next event is the removal.
+        // The next event is the removal.
         for await event in events {
             #expect(event.word == "removed \(id)")
             break
         }
     }
 
-    @Test func `a log that cannot be read when a change comes is looked at again without another change`() async throws
-    {
+    @Test func `a change log that cannot be read is read again without another change`() async throws {
         let storage = FailingStorage()
         let provider = try FakeProvider(clock: FakeClock())
         var dependencies = Dependencies(transport: provider, environment: [:])

@@ -12,10 +12,10 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// Real processes that share one store.
+/// Processes that share one store.
 @Suite(.serialized, .timeLimit(.scaled(minutes: 5)))
 struct ProcessTests {
-    /// Starts processes that all ask at once, and gives what each of them got.
+    /// Starts requests of all processes at the same time and returns the number of responses for each token.
     private func ask(_ processes: [TestProcess]) async -> [String: Int] {
         for process in processes { #expect(await process.says("ready")) }
         for process in processes { process.goOn() }
@@ -24,7 +24,7 @@ struct ProcessTests {
             for line in await process.rest() {
                 let words = line.split(separator: " ")
                 guard words.count == 3, words[0] == "token", let count = Int(words[2]) else {
-                    Issue.record("a process says: \(line)")
+                    Issue.record("unexpected line: \(line)")
                     continue
                 }
                 tokens[String(words[1]), default: 0] += count
@@ -47,7 +47,7 @@ struct ProcessTests {
         #expect(server.counts.reuses == 0)
     }
 
-    @Test func `a process killed while it refreshes lets the others go on`() async throws {
+    @Test func `a process killed during a refresh does not block the other processes`() async throws {
         let directory = try TemporaryDirectory()
         let server = try TokenServer()
         _ = try await server.makeStore(in: directory.store)
@@ -71,13 +71,13 @@ struct ProcessTests {
     }
 
     @Test(arguments: 0..<6)
-    func `whatever a killed process has said it wrote is there`(round: Int) async throws {
+    func `a value that a killed process reported as saved is in the store`(round: Int) async throws {
         let directory = try TemporaryDirectory()
         let server = try TokenServer()
         let id = try await server.makeStore(in: directory.store)
         let process = try TestProcess(["churn", directory.store.path, "\(server.port)", "\(round)"])
         var said: [String] = []
-        // Killed after another number of lines each time, at whatever it then does.
+        // Each round kills the process after a different number of lines.
         while said.count < 7 + round * 5, let line = await process.nextLine() { said.append(line) }
         process.kill()
         said += await process.rest()
@@ -97,7 +97,7 @@ struct ProcessTests {
     }
 
     @Test
-    func `processes killed at any instruction leave a store in which nothing is missing and nothing is half there`()
+    func `processes killed at any instruction leave a store without missing or partial records`()
         async throws
     {
         let directory = try TemporaryDirectory()

@@ -11,7 +11,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// Answers by the request's address without its query; several answers of one address are given in turn, the last one again.
+/// Responds by URL without the query. Several responses for one URL are sent in turn; the last one repeats.
 private final class ProviderScript: HTTPTransport {
     private let state: Mutex<(answers: [String: [String]], requests: [HTTPRequest])>
 
@@ -32,7 +32,7 @@ private final class ProviderScript: HTTPTransport {
     }
 }
 
-/// The presets in the store itself: what is sent, and whose account comes of it.
+/// The presets in a store: their requests and the resulting accounts.
 @Suite struct PresetSignInTests {
     private func store(_ name: String, _ script: ProviderScript) async throws -> AccountStore {
         let preset = try #require(ProviderPreset(named: name))
@@ -55,7 +55,7 @@ private final class ProviderScript: HTTPTransport {
         return pairs.reduce(into: [:]) { $0[$1.name] = $1.value }
     }
 
-    @Test func `two people of GitHub are two accounts, and the same one again is the same`() async throws {
+    @Test func `two GitHub users are two accounts, and a second sign-in updates the account`() async throws {
         let script = ProviderScript([
             "https://github.com/login/oauth/access_token": [
                 #"{"access_token": "gho_1", "scope": "read:user,user:email", "token_type": "bearer"}"#
@@ -79,7 +79,7 @@ private final class ProviderScript: HTTPTransport {
         #expect(token.fields["Authorization"] == nil)
     }
 
-    @Test func `nobody is taken for somebody else when the provider does not say who signed in`() async throws {
+    @Test func `a sign-in fails if the provider does not identify the user`() async throws {
         let script = ProviderScript([
             "https://github.com/login/oauth/access_token": [#"{"access_token": "gho_1", "token_type": "bearer"}"#],
             "https://api.github.com/user": [#"!{"message": "Server Error"}"#],
@@ -90,7 +90,7 @@ private final class ProviderScript: HTTPTransport {
         #expect(try await store.accounts().isEmpty)
     }
 
-    @Test func `Slack's person has the token that stands in authed_user`() async throws {
+    @Test func `a Slack user's token comes from authed_user`() async throws {
         let script = ProviderScript([
             "https://slack.com/api/oauth.v2.access": [
                 #"{"ok": true, "app_id": "A0", "authed_user": {"id": "U1", "scope": "users:read,chat:write", "access_token": "xoxp-2", "token_type": "user"}, "team": {"id": "T9"}}"#
@@ -104,7 +104,7 @@ private final class ProviderScript: HTTPTransport {
         #expect(script.requests.last?.fields["Authorization"] == "Bearer xoxp-2")
     }
 
-    @Test func `Dropbox asks for a refresh token and names the account in its answer`() async throws {
+    @Test func `Dropbox issues a refresh token, and its token response identifies the account`() async throws {
         let script = ProviderScript([
             "https://api.dropboxapi.com/oauth2/token": [
                 #"{"access_token": "sl", "token_type": "bearer", "expires_in": 14399, "refresh_token": "r", "uid": "12345", "account_id": "dbid:x"}"#
@@ -120,7 +120,7 @@ private final class ProviderScript: HTTPTransport {
         (#"{"access_token": "long", "token_type": "bearer", "expires_in": 5183944}"#, 5_000_000.0),
         ("!{\"error\": {\"message\": \"no\"}}", 0.0),
     ])
-    func `Facebook's token is exchanged at once, and the first one stays when that fails`(
+    func `Facebook's token is exchanged immediately, and the first one is used if the exchange fails`(
         answer: String, atLeast: Double
     ) async throws {
         let script = ProviderScript([

@@ -28,7 +28,7 @@ import Platform
         return try await AccountStore(settings: Settings(types: [type]), storage: storage, custody: key)
     }
 
-    @Test func `what a registration gave is sealed, found again and forgotten`() async throws {
+    @Test func `a client registration is saved encrypted, loaded and removed`() async throws {
         let (storage, key) = (MemoryStorage(), try MemoryKey())
         let registration = try ClientRegistration.read(answer(201, registered))
         let client = RegisteredClient(
@@ -47,7 +47,7 @@ import Platform
         #expect(try await store.registration(ofType: "mine") == nil)
     }
 
-    @Test func `a registration is read, replaced and deleted with its own token`() throws {
+    @Test func `a registration is read, replaced and deleted with its registration access token`() throws {
         let registration = try ClientRegistration.read(answer(201, registered))
         let access = try #require(registration.access)
         let read = ClientManagementRequest.read(access).request
@@ -66,7 +66,7 @@ import Platform
         #expect(throws: OAuth2Error.self) { try ClientRegistration.read(answer(200, registered), of: "s7") }
     }
 
-    @Test func `a deletion is only done when the provider says so`() throws {
+    @Test func `a deletion succeeds only if the provider confirms it`() throws {
         try ClientManagementRequest.readDeletion(answer(204))
         try ClientManagementRequest.readDeletion(answer(200))
         for status in [302, 400, 401, 403, 405, 500] {
@@ -81,7 +81,7 @@ import Platform
         #expect(throws: OAuth2Error.self) { try ClientManagementRequest.replace(unmanaged, with: [:]) }
     }
 
-    @Test func `no token is shown`() throws {
+    @Test func `the description of a registration contains no token`() throws {
         let registration = try ClientRegistration.read(answer(201, registered))
         let client = RegisteredClient(issuer: "https://id.example", clientID: "s6", access: registration.access)
         var text = ""

@@ -7,7 +7,7 @@ import Testing
 @testable import OAuth2AccountStore
 import ProviderSettings
 
-/// Servers on the Internet, whose responses the test decides.
+/// A transport that represents Internet servers. The test sets their responses.
 private final class ScriptedInternet: HTTPTransport {
     private let responses: [String: HTTPResponse]
     private let seen = Mutex<[HTTPRequest]>([])
@@ -78,7 +78,7 @@ private final class ScriptedInternet: HTTPTransport {
         "http://127.0.0.1:8080", "http://localhost", "http://id.example", "ftp://id.example", "https://id.example?x",
         "https://id.example#x", "https://user@id.example", "",
     ])
-    func `a resource on the Internet leads only to authorization servers with https`(issuer: String) async throws {
+    func `a resource on the Internet can only name authorization servers with https`(issuer: String) async throws {
         let error = await #expect(throws: AccountStoreError.self) {
             try await describe([
                 Self.metadataURL: Self.json(
@@ -126,7 +126,9 @@ private final class ScriptedInternet: HTTPTransport {
         ("/mcp/", "https://api.example/mcp/"), ("https://api.example/v2/mcp", "https://api.example/v2/mcp"),
         ("https://evil.example/mcp", nil), ("/a;reboot", nil),
     ])
-    func `a redirect is for the user to follow, on the same server`(location: String, next: String?) async throws {
+    func `a redirect on the same server is suggested as the next sign-in, and not followed`(
+        location: String, next: String?
+    ) async throws {
         let error = await #expect(throws: AccountStoreError.self) {
             try await describe([Self.url: HTTPResponse(status: 307, fields: ["Location": location])])
         }
@@ -163,7 +165,7 @@ private final class ScriptedInternet: HTTPTransport {
         return (metadata.server, internet.requests.map(\.url.absoluteString))
     }
 
-    @Test func `the metadata of the server is searched in the order of the Model Context Protocol`() async throws {
+    @Test func `the server's metadata is searched in the order of the Model Context Protocol`() async throws {
         let last = "https://id.example/a/.well-known/openid-configuration"
         let (_, path) = try await server(
             "https://id.example/a", [last: Self.json(#"{"issuer": "https://id.example/a"}"#)])
@@ -195,7 +197,8 @@ private final class ScriptedInternet: HTTPTransport {
         #expect(found.0.issuer == "https://id.example")
     }
 
-    @Test(arguments: [429, 500, 503]) func `a server that does not respond now is not one without metadata`(
+    @Test(arguments: [429, 500, 503])
+    func `a server that is temporarily unavailable is an error, not a server without metadata`(
         status: Int
     ) async throws {
         await #expect(throws: OAuth2Error.self) {
@@ -222,7 +225,7 @@ private final class ScriptedInternet: HTTPTransport {
         #expect(try await server("https://id.example", documents).0.jwksURI == nil)
     }
 
-    @Test(arguments: [401, 500]) func `no error contains the query of the address`(status: Int) async throws {
+    @Test(arguments: [401, 500]) func `no error contains the query of the URL`(status: Int) async throws {
         let address = Self.url + "?key=geheim"
         for responses in [
             [address: HTTPResponse(status: status)],
@@ -257,7 +260,7 @@ private final class ScriptedInternet: HTTPTransport {
         ) { try await internet.send($0) }
         var metadata = try await discovery.read()
         try await discovery.complete(&metadata)
-        // It is read once.
+        // The document is requested only once.
         try await discovery.complete(&metadata)
         return (metadata.server, internet.requests.map { $0.url.path() })
     }
@@ -304,13 +307,13 @@ private final class ScriptedInternet: HTTPTransport {
             ])
     }
 
-    @Test func `an overloaded provider is not a provider without the document`() async throws {
+    @Test func `an overloaded provider is an error, not a provider without metadata`() async throws {
         await #expect(throws: OAuth2Error.self) {
             try await completed([Self.openID: Self.document("token_endpoint")], statuses: [Self.inserted: 503])
         }
     }
 
-    @Test func `a server on the Internet has no endpoints on this machine`() async throws {
+    @Test func `endpoints of a server on the Internet may not be on this machine`() async throws {
         let (found, _) = try await server(
             "https://id.example",
             [

@@ -20,7 +20,7 @@ import Platform
         String(decoding: try #require(request.body), as: UTF8.self)
     }
 
-    @Test func `a file is read while it is sent, and again for the repetition after a 401, with the same boundary`()
+    @Test func `a file is streamed, and the retry after a 401 has the same content and boundary`()
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -62,7 +62,7 @@ import Platform
     }
 }
 
-/// A network that a function is.
+/// A transport that calls a function.
 private struct RoutedTransport: HTTPTransport {
     let route: @Sendable (HTTPRequest) async throws -> HTTPResponse
     func send(_ request: HTTPRequest) async throws -> HTTPResponse { try await route(request) }
@@ -83,7 +83,7 @@ private struct RoutedTransport: HTTPTransport {
         return (provider, store, account)
     }
 
-    @Test func `a stream is the answer after the renewal, and progress ends once`() async throws {
+    @Test func `a stream has the response after the refresh, and progress ends once`() async throws {
         let (provider, store, account) = try await signedIn()
         let url = try #require(URL(string: "https://api.example/me"))
         let reports = Log<HTTPProgress>()
@@ -95,7 +95,7 @@ private struct RoutedTransport: HTTPTransport {
         #expect(reports.all.last?.received == 7)
     }
 
-    @Test func `a download is the answer after the renewal`() async throws {
+    @Test func `a download has the response after the refresh`() async throws {
         let (_, store, account) = try await signedIn()
         let directory = try TemporaryDirectory()
         let file = URL(filePath: directory.path + "/file")
@@ -118,7 +118,7 @@ private struct RoutedTransport: HTTPTransport {
         #expect(answer.status == 401 && provider.requests(to: "/me").count == 1)
     }
 
-    @Test func `pinned keys hold for the provider and for the resource`() async throws {
+    @Test func `pinned keys apply to the provider and to the resource`() async throws {
         let pin = "sha256/" + Data(repeating: 7, count: 32).base64EncodedString()
         let (provider, store, account) = try await signedIn(["pinnedKeys": [.string(pin)]])
         let url = try #require(URL(string: "https://api.example/me"))

@@ -12,7 +12,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// Requests in an account's name: what is sent again, what goes where, and what the caller is told.
+/// Authorized requests: retries, the hosts that get the token, and the result for the caller.
 @Suite(.timeLimit(.scaled(minutes: 25))) struct SignedRequestTests {
     private static let keys: JSONObject = ["scopes": ["read"], "resourceHosts": ["api.example"]]
 
@@ -38,7 +38,7 @@ import Platform
     @Test(arguments: [
         nil, #"Bearer error="invalid_token""#, #"Bearer realm="x", error="expired_token""#, "Bearer",
     ])
-    func `a 401 brings one new token and one repetition, whatever words it has`(_ words: String?) async throws {
+    func `a 401 causes one refresh and one retry, with any WWW-Authenticate header`(_ words: String?) async throws {
         let (provider, store, account) = try await signedIn()
         provider.answer("/me") { received in
             guard received.request.fields["Authorization"] == "Bearer at-2" else {
@@ -52,7 +52,7 @@ import Platform
         #expect(provider.requests(to: "/me").count == 2)
     }
 
-    @Test func `a second 401 is the answer, with its content`() async throws {
+    @Test func `a second 401 is the response, with its content`() async throws {
         let (provider, store, account) = try await signedIn()
         provider.answer("/me") { _ in self.challenge(#"Bearer error="invalid_token""#) }
         let answer = try await store.send(HTTPRequest(.get, try url("https://api.example/me")), for: account.id)
@@ -60,7 +60,7 @@ import Platform
         #expect(provider.requests(to: "/me").count == 2)
     }
 
-    @Test func `when many requests meet a 401 at once there is one renewal, and each has its answer`() async throws {
+    @Test func `concurrent requests that get a 401 share one refresh, and each is retried`() async throws {
         let (provider, store, account) = try await signedIn()
         let gate = Gate()
         let all = 40
@@ -82,7 +82,7 @@ import Platform
         #expect(provider.requests(to: "/token").count - before == 1)
     }
 
-    @Test func `without an account nothing is added, and a 401 is the answer`() async throws {
+    @Test func `without an account the request is unchanged, and a 401 is the response`() async throws {
         let (provider, store, _) = try await signedIn()
         provider.answer("/public") { _ in HTTPResponse(status: 401) }
         let request = HTTPRequest(
@@ -93,7 +93,7 @@ import Platform
         #expect(try await store.sign(request, for: nil) == request)
     }
 
-    @Test func `the caller's Accept is kept and the caller's Authorization is not`() async throws {
+    @Test func `a request has the caller's Accept header but not the caller's Authorization header`() async throws {
         let (provider, store, account) = try await signedIn()
         provider.answer("/me") { _ in HTTPResponse(status: 200) }
         let request = HTTPRequest(
@@ -104,7 +104,7 @@ import Platform
         #expect(sent.fields.values(for: "Authorization") == ["Bearer at-1"])
     }
 
-    @Test func `insufficient scope is delivered and names the scope`() async throws {
+    @Test func `an insufficient_scope response is returned and names the scopes`() async throws {
         let (provider, store, account) = try await signedIn()
         provider.answer("/me") { _ in
             self.challenge(#"Bearer error="insufficient_scope", scope="mail.read mail.send""#, status: 403)
@@ -117,7 +117,7 @@ import Platform
         #expect(challenge("Bearer error=insufficient_scope", status: 200).scopeNeeded == nil)
     }
 
-    @Test func `a claims challenge that only the person can meet is sign-in needed with its claims`() async throws {
+    @Test func `a claims challenge that requires interaction is a sign-in-needed error with its claims`() async throws {
         let (provider, store, account) = try await signedIn()
         let claims = #"{"access_token":{"nbf":{"essential":true,"value":"1"}}}"#
         let words = #"Bearer error="insufficient_claims", claims="\#(Data(claims.utf8).base64EncodedString())""#
@@ -127,7 +127,7 @@ import Platform
             try await store.send(HTTPRequest(.get, try self.url("https://api.example/me")), for: account.id)
         }
         #expect(error?.kind == .signInNeeded(.interactionRequired) && error?.provider?.claims == claims)
-        // A token with the claims was got, and they are demanded again.
+        // The provider issues a token for the claims, but the resource rejects it too.
         provider.answer(
             "/token", inTurn: .grant(["access_token": "at-3", "token_type": "Bearer", "refresh_token": "rt-3"]))
         let again = try await grantFailure {
@@ -137,7 +137,7 @@ import Platform
         #expect(try await store.account(account.id)?.signInNeeded == nil)
     }
 
-    @Test func `a stronger sign-in that the resource wants is sign-in needed with what to type`() async throws {
+    @Test func `an insufficient_user_authentication response is a sign-in-needed error with a command`() async throws {
         let (provider, store, account) = try await signedIn()
         provider.answer("/me") { _ in
             self.challenge(
@@ -154,7 +154,7 @@ import Platform
                     parameters: [.init(name: "acr_values", value: "gold"), .init(name: "max_age", value: "5")]))
     }
 
-    @Test func `a token goes to the hosts that the type names and to the provider, and else nothing is asked`()
+    @Test func `a token is sent only to the provider and the type's hosts; for other hosts it is not refreshed`()
         async throws
     {
         let (provider, store, account) = try await signedIn([
@@ -182,7 +182,7 @@ import Platform
         }
     }
 
-    @Test func `a foreign host's 401 after a redirect says nothing about the token`() async throws {
+    @Test func `a 401 of another host after a redirect causes no refresh`() async throws {
         let (provider, store, account) = try await signedIn()
         let asked = provider.requests(to: "/token").count
         provider.answer("/away") { _ in
@@ -193,7 +193,7 @@ import Platform
         #expect(provider.requests(to: "/away").count == 1 && provider.requests(to: "/token").count == asked)
     }
 
-    @Test func `a request that is cancelled while its token is renewed ends, and the renewal goes on`() async throws {
+    @Test func `a request cancelled during the refresh ends, and the refresh continues`() async throws {
         let (provider, store, account) = try await signedIn()
         let gate = Gate()
         provider.answer("/me") { _ in HTTPResponse(status: 401) }
@@ -210,7 +210,7 @@ import Platform
         #expect(try await store.accessToken(for: account.id, rejected: Secret("at-1")).secret.value == "at-2")
     }
 
-    @Test func `neither the token nor the content prints`() async throws {
+    @Test func `the description of a request contains neither the token nor the content`() async throws {
         let (_, store, account) = try await signedIn()
         let request = HTTPRequest(
             .post, try url("https://api.example/me?key=hidden-query"), body: Data("hidden-body".utf8))
@@ -221,7 +221,7 @@ import Platform
     }
 }
 
-/// A redirect of a request whose token is bound to a key: the proof is for one address.
+/// Redirects of requests with a DPoP token. Each proof is for one URL.
 @Suite struct BoundRedirectTests {
     private func following(_ address: String) throws -> HTTPRequest {
         var request = HTTPRequest(.post, try #require(URL(string: address)), body: Data("x".utf8))
@@ -236,7 +236,7 @@ import Platform
         return (provider, store, account)
     }
 
-    @Test func `a redirect within the origin has a proof of its own, and 303 becomes GET`() async throws {
+    @Test func `a redirect within the origin gets a new proof, and 303 becomes GET`() async throws {
         let (provider, store, account) = try await signedIn()
         provider.answer("/a") { _ in HTTPResponse(status: 307, fields: ["Location": "/b"]) }
         provider.answer("/b") { _ in HTTPResponse(status: 303, fields: ["Location": "/c"]) }
@@ -252,7 +252,7 @@ import Platform
     }
 
     @Test(arguments: ["https://other.example/b", "https://api.example:444/b"])
-    func `a redirect to another origin goes without token and proof`(_ target: String) async throws {
+    func `a redirect to another origin has no token and no proof`(_ target: String) async throws {
         let (provider, store, account) = try await signedIn()
         provider.answer("/a") { _ in HTTPResponse(status: 307, fields: ["Location": target]) }
         provider.answer("/b") { _ in HTTPResponse(status: 401, fields: ["DPoP-Nonce": "foreign"]) }
@@ -262,7 +262,7 @@ import Platform
         #expect(sent[0].request.fields["Authorization"] == nil && sent[0].request.fields["DPoP"] == nil)
     }
 
-    @Test func `redirects without end are refused`() async throws {
+    @Test func `endless redirects are an error`() async throws {
         let (provider, store, account) = try await signedIn()
         provider.answer("/a") { _ in HTTPResponse(status: 302, fields: ["Location": "/a"]) }
         await #expect(throws: HTTPTransportError.self) {

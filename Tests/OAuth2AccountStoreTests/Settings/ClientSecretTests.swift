@@ -11,7 +11,7 @@ import Testing
 import Platform
 
 @Suite struct ClientSecretTests {
-    @Test func `a client secret is fetched when it is needed, and its absence says where it was looked for`() throws {
+    @Test func `a client secret is read when needed, and an unreadable secret is a settings error`() throws {
         let directory = try TemporaryDirectory()
         var type = try TestStore.type()
         func client(_ source: AccountType.SecretSource, _ environment: [String: String] = [:]) throws -> Client {

@@ -13,7 +13,8 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// A store that the first version made: `Databases/schema-1`, with three people of type `graph` and an account without a name.
+/// A store that the first version created: `Databases/schema-1`, with three users of type `graph` and an account
+/// without a subject.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct MigrationTests {
     private let directory: TemporaryDirectory
@@ -45,7 +46,7 @@ struct MigrationTests {
             custody: KeyFile(directory: directory.store))
     }
 
-    /// The answer of a query past the store.
+    /// Returns the result of a query on the database file.
     private func ask(_ sql: String) throws -> Int64 {
         var connection: OpaquePointer?
         #expect(sqlite3_open(directory.store.file("accounts.sqlite"), &connection) == SQLITE_OK)
@@ -57,7 +58,7 @@ struct MigrationTests {
         return sqlite3_column_int64(statement, 0)
     }
 
-    @Test func `a store of schema 1 opens, and who signs in again is found`() async throws {
+    @Test func `a store of schema 1 opens, and a sign-in finds the existing account`() async throws {
         #expect(try ask("PRAGMA user_version") == 1)
         let test = try await open()
         #expect(try await test.store.accounts().map(\.id.rawValue) == Self.ids)
@@ -65,7 +66,7 @@ struct MigrationTests {
         #expect(try ask("SELECT count(*) FROM accounts WHERE identity IS NULL") == 4)
         #expect(try await test.store.currentAccount(ofType: "graph")?.subject == "eve")
         #expect(try await test.signIn("bob").id.rawValue == Self.ids[1])
-        // Looked for once, all of the type are known.
+        // The first search adds the identities of all accounts of the type.
         #expect(try ask("SELECT count(*) FROM accounts WHERE identity IS NULL AND type = 'graph'") == 0)
         #expect(try await test.signIn("ada").id.rawValue == Self.ids[0])
         let answer = try TokenResponse.read(.json(["access_token": "AT", "token_type": "Bearer", "expires_in": 3600]))
@@ -77,7 +78,7 @@ struct MigrationTests {
         #expect(try await test.store.accounts().count == 5)
     }
 
-    @Test func `several stores that bring it to this version at once do it once`() async throws {
+    @Test func `a store of schema 1 is migrated once when several stores open it at the same time`() async throws {
         let stores = try await withThrowingTaskGroup(of: AccountStore.self) { group in
             for _ in 0..<6 { group.addTask { try await open().store } }
             return try await group.reduce(into: []) { $0.append($1) }
@@ -87,16 +88,16 @@ struct MigrationTests {
         #expect(try ask("SELECT count(*) FROM pragma_table_info('accounts') WHERE name = 'identity'") == 1)
     }
 
-    @Test func `an account that an older program adds meanwhile is found`() async throws {
+    @Test func `an account that an older program adds later is found`() async throws {
         let test = try await open()
         let ada = try await test.signIn("ada")
-        // What the first version writes: it knows no identities.
+        // The first version writes no identities.
         _ = try ask("UPDATE accounts SET identity = NULL WHERE id = '\(ada.id)' RETURNING 1")
         #expect(try await test.signIn("ada").id == ada.id)
         #expect(try ask("SELECT count(*) FROM accounts WHERE identity IS NULL AND type = 'graph'") == 0)
     }
 
-    @Test func `a wrong identity leads to nobody else's account`() async throws {
+    @Test func `a wrong identity does not select another user's account`() async throws {
         let test = try await open()
         let ada = try await test.signIn("ada"), bob = try await test.signIn("bob")
         _ = try ask(
@@ -106,7 +107,7 @@ struct MigrationTests {
         #expect(try await test.store.account(bob.id)?.subject == "bob")
     }
 
-    @Test func `a store of schema 1 that can only be read gives its accounts`() async throws {
+    @Test func `a read-only store of schema 1 returns its accounts`() async throws {
         let database = directory.store.file("accounts.sqlite")
         if geteuid() == 0 {
             for path in [directory.path, directory.store.path, database, directory.store.file("accounts.key")] {
@@ -120,13 +121,13 @@ struct MigrationTests {
         #expect(try Data(contentsOf: URL(filePath: database)) == before)
     }
 
-    @Test func `killed while it is brought to this version, it is of the one or of the other`() async throws {
+    @Test func `a process killed during the migration leaves the old or the new schema`() async throws {
         var numbers = SystemRandomNumberGenerator()
         for _ in 0..<10 {
             let location = StoreLocation(directory.path + "/\(UUID().uuidString)")
             try Self.copy(to: location)
             let process = try TestProcess(["look", location.path, "1"])
-            // Any moment will do; none is waited for.
+            // Kill the process at a random moment.
             for _ in 0..<Int.random(in: 0..<40_000, using: &numbers) { await Task.yield() }
             process.kill()
             _ = await process.rest()

@@ -7,7 +7,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// How a storage gives many records, and how few of them are kept in memory.
+/// Pages of records, and the record cache.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct PageTests {
     private func record(_ id: String, type: String = "graph", revision: Int64 = 1, identity: [UInt8]? = nil)
@@ -16,7 +16,7 @@ struct PageTests {
         SealedRecord(id: id, type: type, revision: revision, identity: identity, sealed: [1])
     }
 
-    @Test func `the values used last are kept, as a plain list would keep them`() {
+    @Test func `the LRU cache keeps the values used last, like a plain list`() {
         var numbers = SystemRandomNumberGenerator()
         for capacity in [1, 2, 3, 10] {
             var kept = LRUCache<Int, Int>(capacity: capacity)
@@ -43,7 +43,7 @@ struct PageTests {
         }
     }
 
-    @Test func `an identity tells type, issuer and subject apart, and stores too`() throws {
+    @Test func `an identity is distinct for each type, issuer, subject and key`() throws {
         let identities = RecordIdentity(key: try .init([UInt8](repeating: 7, count: 32)))
         let other = RecordIdentity(key: try .init([UInt8](repeating: 8, count: 32)))
         func digest(_ type: String, _ issuer: String?, _ subject: String?, client: Bool = false) -> [UInt8]? {

@@ -11,10 +11,10 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// Refreshes whose answer never arrives, and many at a time.
+/// Refreshes without a response, and many refreshes at the same time.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct RefreshAttemptTests {
-    /// The provider rotates, and the connection breaks before the answer is there.
+    /// Makes the provider rotate the refresh token and the connection fail before the response.
     private func loseAnswer(_ test: TestStore) {
         test.provider.next { [provider = test.provider] _ in
             provider.change { $0.grants = [:] }
@@ -23,7 +23,9 @@ struct RefreshAttemptTests {
     }
 
     @Test(arguments: StorageKind.allCases)
-    func `an answer that never arrived is named when the old token is refused`(kind: StorageKind) async throws {
+    func `after a lost response the rejection of the old token has the reason answerLost`(kind: StorageKind)
+        async throws
+    {
         let (storage, directory) = try kind.make()
         defer { withExtendedLifetime(directory) {} }
         let test = try await TestStore(storage: storage)
@@ -32,18 +34,19 @@ struct RefreshAttemptTests {
         loseAnswer(test)
         #expect(try await failure { try await test.token(ada.id) }?.kind == .network)
         test.clock.advance(5)
-        // Another process knows it too.
+        // The journal entry applies to other processes too.
         let next = try await TestStore(storage: storage, provider: test.provider)
         #expect(try await failure { try await next.token(ada.id) }?.kind == .signInNeeded(.answerLost))
         #expect(try await next.store.account(ada.id)?.signInNeeded == .answerLost)
         #expect(try await next.signIn().id == ada.id)
-        // It is over with the sign-in.
+        // The new sign-in removes the journal entry.
         test.clock.advance(4000)
         next.provider.next { _ in .refusal("invalid_grant") }
         #expect(try await failure { try await next.token(ada.id) }?.kind == .signInNeeded(.grantGone))
     }
 
-    @Test func `a provider that takes the old token once more costs nobody a sign-in`() async throws {
+    @Test func `after a lost response, a provider that accepts the old token once more needs no sign-in`() async throws
+    {
         let test = try await TestStore()
         let ada = try await test.signIn()
         test.clock.advance(4000)
@@ -62,7 +65,9 @@ struct RefreshAttemptTests {
             { _ in HTTPResponse(status: 500) }, { _ in .refusal("invalid_client") },
             { _ in throw HTTPTransportError(.cannotConnect, host: "op.example.com", reason: "refused") },
         ] as [FakeProvider.Answer])
-    func `a refresh that surely brought nothing leaves no mark`(answer: @escaping FakeProvider.Answer) async throws {
+    func `a refresh that certainly returned no tokens leaves no journal entry`(answer: @escaping FakeProvider.Answer)
+        async throws
+    {
         let test = try await TestStore()
         let ada = try await test.signIn()
         test.clock.advance(4000)
@@ -72,7 +77,7 @@ struct RefreshAttemptTests {
         #expect(try await failure { try await test.token(ada.id) }?.kind == .signInNeeded(.grantGone))
     }
 
-    @Test func `a provider that gives the same tokens again leaves no mark`() async throws {
+    @Test func `a provider that returns the same tokens again leaves no journal entry`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         let tokens = try #require(try await test.store.saved(ada.id)).tokens
@@ -86,7 +91,7 @@ struct RefreshAttemptTests {
         #expect(try await failure { try await test.token(ada.id) }?.kind == .signInNeeded(.grantGone))
     }
 
-    @Test func `a removed account leaves no mark`() async throws {
+    @Test func `a removed account leaves no journal entry`() async throws {
         let storage = MemoryStorage()
         let test = try await TestStore(storage: storage)
         let ada = try await test.signIn()
@@ -97,7 +102,7 @@ struct RefreshAttemptTests {
         #expect(await storage.value(RefreshJournal.name(ada.id)) == nil)
     }
 
-    @Test func `a gate lets so many through at a time, in their order`() async throws {
+    @Test func `the semaphore limits the number of tasks and admits them in order`() async throws {
         let gate = AsyncSemaphore(limit: 2)
         let entered = Log<Int>()
         await gate.enter()
@@ -109,7 +114,7 @@ struct RefreshAttemptTests {
                     await gate.enter()
                     entered.append(number)
                 })
-            // Each stands in the line before the next one comes.
+            // Each task waits in the queue before the next one starts.
             try await until { gate.waitingCount == number + 1 }
         }
         #expect(entered.all.isEmpty)
@@ -120,7 +125,7 @@ struct RefreshAttemptTests {
         }
     }
 
-    @Test func `when many accounts expire at once, few refreshes are under way and everybody gets a token`()
+    @Test func `when many accounts expire at the same time, the refreshes are limited and all succeed`()
         async throws
     {
         let test = try await TestStore()
@@ -144,7 +149,7 @@ struct RefreshAttemptTests {
         #expect(most > 1 && most <= AccountStore.maximumRefreshesInFlight)
     }
 
-    /// Notes when refreshes begin and end.
+    /// Records when refreshes start and end.
     private struct Counting: HTTPTransport {
         let inner: FakeProvider
         let running: Log<Int>

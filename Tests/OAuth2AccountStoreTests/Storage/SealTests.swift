@@ -9,21 +9,21 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// Records that were changed from outside.
+/// Records that another program changed.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct SealTests {
     private let storage = MemoryStorage()
 
-    /// Puts a record in the storage in place of the one with its identifier.
+    /// Replaces the record with the same identifier.
     private func plant(_ record: SealedRecord) async throws {
         let kept = try #require(await storage.record(record.id))
-        // The storage takes only the next revision, so one is taken back first.
+        // The storage accepts only the next revision, so remove the current record first.
         _ = await storage.remove(record.id)
         _ = try await storage.insert(record)
         #expect(await storage.record(record.id)?.sealed == record.sealed || kept == record)
     }
 
-    /// The store reports this account and no other as damaged, gives no token for it, and leaves its bytes alone.
+    /// Expects that only this account is damaged, has no token, and its record is unchanged.
     private func expectDamage(_ id: Account.ID, others: Int) async throws {
         let before = await storage.record(id.rawValue)
         let test = try await TestStore(storage: storage)
@@ -36,7 +36,7 @@ struct SealTests {
         #expect(await storage.record(id.rawValue) == before)
     }
 
-    @Test func `a flipped bit anywhere in a record is found`() async throws {
+    @Test func `a flipped bit anywhere in a record is detected`() async throws {
         let test = try await TestStore(storage: storage)
         let ada = try await test.signIn("ada")
         try await test.signIn("bob")
@@ -59,7 +59,7 @@ struct SealTests {
         try await expectDamage(ada.id, others: 1)
     }
 
-    @Test func `two records that changed places are found`() async throws {
+    @Test func `swapped records are detected`() async throws {
         let test = try await TestStore(storage: storage)
         let ada = try await test.signIn("ada"), bob = try await test.signIn("bob")
         let first = try #require(await storage.record(ada.id.rawValue))
@@ -68,7 +68,7 @@ struct SealTests {
         try await expectDamage(ada.id, others: 1)
     }
 
-    @Test func `an old record under the number of the new one is found`() async throws {
+    @Test func `an old record with the new revision number is detected`() async throws {
         let test = try await TestStore(storage: storage)
         let ada = try await test.signIn("ada")
         let old = try #require(await storage.record(ada.id.rawValue))
@@ -79,7 +79,7 @@ struct SealTests {
         try await expectDamage(ada.id, others: 0)
     }
 
-    @Test func `a complete older row opens, like a restored copy of the file`() async throws {
+    @Test func `a complete older record opens, like a restored copy of the file`() async throws {
         let test = try await TestStore(storage: storage)
         let ada = try await test.signIn("ada")
         let old = try #require(await storage.record(ada.id.rawValue))
@@ -90,7 +90,7 @@ struct SealTests {
         #expect(try await again.store.account(ada.id)?.userData(as: String.self) == nil)
     }
 
-    @Test func `a record moved to another type is found`() async throws {
+    @Test func `a record moved to another type is detected`() async throws {
         let test = try await TestStore(storage: storage)
         let ada = try await test.signIn("ada")
         var record = try #require(await storage.record(ada.id.rawValue))
@@ -99,7 +99,7 @@ struct SealTests {
         try await expectDamage(ada.id, others: 0)
     }
 
-    @Test func `the person whose record is damaged can sign in again, and nobody acts as somebody else meanwhile`()
+    @Test func `a user whose record is damaged can sign in again, and no other account becomes current`()
         async throws
     {
         let test = try await TestStore(storage: storage)

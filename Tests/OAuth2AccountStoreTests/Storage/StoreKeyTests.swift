@@ -16,7 +16,7 @@ struct StoreKeyTests {
 
     init() throws { directory = try TemporaryDirectory() }
 
-    @Test func `a store whose key is missing, another one or damaged does not open and is not changed`() async throws {
+    @Test func `a store with a missing, different or damaged key does not open and is not changed`() async throws {
         let storage = SQLiteStorage(directory: directory.store)
         let custody = KeyFile(directory: directory.store)
         try await TestStore(storage: storage, custody: custody).signIn()
@@ -40,7 +40,7 @@ struct StoreKeyTests {
         #expect(try await TestStore(storage: storage, custody: custody).store.accounts().count == 1)
     }
 
-    @Test func `accounts without a mark of their key are not given a new key`() async throws {
+    @Test func `accounts without a key check value do not get a new key`() async throws {
         let path = directory.path + "/accounts.key"
         let storage = MemoryStorage()
         try await TestStore(storage: storage).signIn()

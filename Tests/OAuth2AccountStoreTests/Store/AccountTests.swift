@@ -20,7 +20,7 @@ struct AccountTests {
     }
 
     @Test(arguments: StorageKind.allCases)
-    func `the app's own data comes back as it was, changes, and goes`(kind: StorageKind) async throws {
+    func `user data is saved, changed and removed`(kind: StorageKind) async throws {
         let (storage, directory) = try kind.make()
         defer { withExtendedLifetime(directory) {} }
         let test = try await TestStore(storage: storage)
@@ -40,14 +40,14 @@ struct AccountTests {
         #expect(try await test.token(ada.id) == "AT-2")
     }
 
-    @Test func `no new identifier looks like an option of a command line`() throws {
+    @Test func `a new identifier never looks like a command-line option`() throws {
         for first in UInt8.min...UInt8.max {
             let id = try Account.ID.unused { count in [first] + [UInt8](repeating: 0, count: count - 1) }
             #expect(id.rawValue.count == 16 && !id.rawValue.hasPrefix("-"))
         }
     }
 
-    @Test func `data and tokens that change at the same time both stay`() async throws {
+    @Test func `concurrent changes of user data and tokens are both saved`() async throws {
         let directory = try TemporaryDirectory()
         let provider = try FakeProvider(clock: FakeClock())
         let one = try await TestStore(storage: SQLiteStorage(directory: directory.store), provider: provider)
@@ -64,7 +64,7 @@ struct AccountTests {
         #expect(provider.refreshes == 1)
     }
 
-    @Test func `what is not there is nil, or an error that says so`() async throws {
+    @Test func `a missing account is nil or an unknownAccount error`() async throws {
         let test = try await TestStore()
         let nobody = Account.ID(rawValue: "nobody")
         #expect(try await test.store.account(nobody) == nil)
@@ -76,7 +76,7 @@ struct AccountTests {
         #expect(try await failure { try await test.store.signOut(nobody) }?.kind == .unknownAccount)
     }
 
-    @Test func `the current account is the one signed in or chosen last`() async throws {
+    @Test func `the current account is the last one signed in or selected`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn("ada"), bob = try await test.signIn("bob")
         #expect(try await test.store.currentAccount(ofType: "graph") == bob)
@@ -91,7 +91,7 @@ struct AccountTests {
         #expect(try await test.store.activeAccount() == nil)
     }
 
-    @Test func `two stores have nothing to do with each other`() async throws {
+    @Test func `two stores are independent of each other`() async throws {
         let one = try await TestStore(), two = try await TestStore()
         try await one.signIn()
         #expect(try await two.store.accounts().isEmpty)
@@ -101,7 +101,7 @@ struct AccountTests {
                 == .redirectRefused)
     }
 
-    @Test func `signing out is told in parts`() async throws {
+    @Test func `a sign-out reports each step`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         let report = try await test.store.signOut(ada.id)
@@ -114,7 +114,7 @@ struct AccountTests {
         #expect(try await test.store.accounts().isEmpty)
     }
 
-    @Test func `signing out works without the provider, and says so`() async throws {
+    @Test func `a sign-out succeeds without revocation and reports it`() async throws {
         let clock = FakeClock()
         let provider = try FakeProvider(clock: clock)
         provider.change { $0.offersRevocation = false }
@@ -139,7 +139,7 @@ struct AccountTests {
         #expect(try await offline.store.accounts().isEmpty)
     }
 
-    @Test func `signing out has the newest tokens revoked, saved or not`() async throws {
+    @Test func `a sign-out revokes the newest tokens, saved or not`() async throws {
         let storage = FailingStorage()
         let test = try await TestStore(storage: storage)
         let ada = try await test.signIn()
@@ -154,7 +154,7 @@ struct AccountTests {
         (["XDG_DATA_HOME": "relative", "HOME": "/h"], "/h/.local/share/people"),
         (["HOME": "relative"], ""), ([:], ""), (["HOME": ""], ""),
     ])
-    func `the default location is never where the program happens to be`(
+    func `the default location is never the working directory`(
         environment: [String: String], path: String
     ) async throws {
         #expect(StoreLocation(application: "people", environment: environment).path == path)

@@ -12,7 +12,7 @@ import Testing
 import Platform
 
 extension AccountEvent {
-    /// The event in a word, with whom it is about.
+    /// The event as a word, with its account.
     var word: String {
         switch self {
         case .added(let account): "added \(account.subject ?? "")"
@@ -40,13 +40,13 @@ struct EventTests {
     }
 
     @Test(arguments: StorageKind.allCases)
-    func `events come in order, once, after the change was saved`(kind: StorageKind) async throws {
+    func `events are published once, in order, after the change is saved`(kind: StorageKind) async throws {
         let (storage, directory) = try kind.make()
         defer { withExtendedLifetime(directory) {} }
         let test = try await TestStore(storage: storage)
         let events = test.store.events()
         let ada = try await test.signIn()
-        // Whoever hears of it finds it saved.
+        // A caller that receives the event can read the saved change.
         let first = Task {
             for await event in test.store.events() {
                 if case .userDataChanged(let account) = event {
@@ -72,7 +72,7 @@ struct EventTests {
     }
 
     @Test(arguments: StorageKind.allCases)
-    func `what another store on the same storage does arrives here too, once`(kind: StorageKind) async throws {
+    func `changes of another store on the same storage are published here once`(kind: StorageKind) async throws {
         let (storage, directory) = try kind.make()
         let clock = FakeClock()
         let provider = try FakeProvider(clock: clock)
@@ -85,7 +85,7 @@ struct EventTests {
         try await there.store.setUserData("x", for: ada.id)
         _ = try await there.token(ada.id, rejected: "AT-2")
         #expect(await next(3, of: events) == ["added ada", "data ada", "tokens ada"])
-        // The token that the other got is this store's too.
+        // This store uses the token that the other store refreshed.
         #expect(try await here.token(ada.id) == "AT-3")
         let own = here.store.events()
         try await here.store.setUserData("y", for: ada.id)
@@ -94,7 +94,7 @@ struct EventTests {
         #expect(try await failure { try await here.token(ada.id) }?.kind == .unknownAccount)
     }
 
-    @Test func `two stores that write at the same time tell every change of both, each once`() async throws {
+    @Test func `two stores that write at the same time publish every change of both once`() async throws {
         let directory = try TemporaryDirectory()
         let provider = try FakeProvider(clock: FakeClock())
         let one = try await TestStore(storage: SQLiteStorage(directory: directory.store), provider: provider)
@@ -116,13 +116,13 @@ struct EventTests {
                 if case .removed = event { break }
             }
             #expect(words.count { $0 == "data bob" } == 20)
-            // Of an account that is gone when its change is told, only the removal is told.
+            // If an account is removed before its change is published, only the removal is published.
             #expect(words.count { $0 == "data ada" } <= 20)
             #expect(words.last == "removed \(ada.id)")
         }
     }
 
-    @Test func `a log that cannot be read for a moment loses no event`() async throws {
+    @Test func `a change log that is briefly unreadable loses no event`() async throws {
         let storage = FailingStorage()
         let test = try await TestStore(storage: storage)
         let ada = try await test.signIn()
@@ -133,7 +133,7 @@ struct EventTests {
         #expect(await next(2, of: events) == ["data ada", "data ada"])
     }
 
-    @Test func `cancelled callers do not stop events, nor keep the processor busy`() async throws {
+    @Test func `cancelled callers neither stop the events nor use the processor`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         let events = test.store.events()
@@ -153,7 +153,7 @@ struct EventTests {
         #expect(saved <= 50)
     }
 
-    @Test func `a stream ends with its store`() async throws {
+    @Test func `the event stream ends with its store`() async throws {
         var events: AsyncStream<AccountEvent>?
         do {
             let test = try await TestStore()
@@ -165,7 +165,7 @@ struct EventTests {
         #expect(count == 1)
     }
 
-    @Test func `notifications have the classic names, the store as object, and what happened`() async throws {
+    @Test func `notifications have the NXOAuth2Client names, the store as object and the details`() async throws {
         let test = try await TestStore()
         let seen = Log<String>()
         let center = NotificationCenter.default

@@ -12,7 +12,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// What a failed refresh does to an account: nothing, unless the provider no longer takes the refresh token.
+/// A failed refresh does not change an account, unless the provider rejects the refresh token.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct FailureTests {
     struct Trouble: Sendable, CustomTestStringConvertible {
@@ -53,7 +53,7 @@ struct FailureTests {
     ]
 
     @Test(arguments: passing)
-    func `trouble that passes leaves the tokens alone and asks nobody to sign in`(trouble: Trouble) async throws {
+    func `a transient error keeps the tokens and does not require a sign-in`(trouble: Trouble) async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         let before = test.store.storage as? MemoryStorage
@@ -72,7 +72,7 @@ struct FailureTests {
     }
 
     @Test(arguments: ["invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope"])
-    func `what the settings got wrong leaves the tokens alone`(code: String) async throws {
+    func `an error in the settings keeps the tokens`(code: String) async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         test.clock.advance(3600)
@@ -83,7 +83,7 @@ struct FailureTests {
         #expect(try await test.token(ada.id) == "AT-3")
     }
 
-    @Test func `a wait that the provider asks for is in the error`() async throws {
+    @Test func `the delay from Retry-After is in the error`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         test.clock.advance(3600)
@@ -99,7 +99,7 @@ struct FailureTests {
     }
 
     @Test(arguments: [("invalid_grant", Account.SignInReason.grantGone), ("consent_required", .interactionRequired)])
-    func `a refused refresh token marks the account and keeps it`(
+    func `a rejected refresh token marks the account but keeps it`(
         code: String, reason: Account.SignInReason
     ) async throws {
         let test = try await TestStore()
@@ -114,24 +114,24 @@ struct FailureTests {
         #expect(marked.signInNeeded == reason)
         #expect(marked.subject == "ada")
         #expect(try marked.userData(as: String.self) == "kept")
-        // It does not ask again, not even another store.
+        // No request follows, not even from another store.
         #expect(try await failure { try await test.token(ada.id) }?.kind == .signInNeeded(reason))
         let other = try await TestStore(storage: test.store.storage, provider: test.provider)
         #expect(try await failure { try await other.token(ada.id) }?.kind == .signInNeeded(reason))
         #expect(test.provider.refreshes == 1)
-        // Signing in again heals it in its place.
+        // The new sign-in restores the same account.
         let healed = try await test.signIn()
         #expect(healed.id == ada.id && healed.signInNeeded == nil)
         #expect(try healed.userData(as: String.self) == "kept")
         #expect(try await other.token(ada.id) == (try await test.token(ada.id)))
     }
 
-    @Test func `a newer refresh token in the storage wins over invalid_grant and is used`() async throws {
+    @Test func `after invalid_grant a newer refresh token in the storage is used`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         test.clock.advance(3600)
         test.provider.next { request in
-            // A program that knows no lock has rotated meanwhile; the provider refuses the old token.
+            // Another program has rotated the token without the lock, so the provider rejects the old one.
             let rotated = try TokenResponse.read(
                 .json(["access_token": "stale", "token_type": "bearer", "refresh_token": "RT-new", "expires_in": 5]))
             test.provider.change { $0.grants = ["RT-new": "ada"] }
@@ -148,7 +148,7 @@ struct FailureTests {
         #expect(try await test.savedTokens(ada.id)?.refreshToken == Secret("RT-3"))
     }
 
-    @Test func `a token that still works is given when its early renewal fails, but not to who refuses it`()
+    @Test func `if an early refresh fails, the valid token is returned, but not after it was rejected`()
         async throws
     {
         let test = try await TestStore()
@@ -167,7 +167,7 @@ struct FailureTests {
         #expect(try await failure { try await test.token(ada.id) }?.kind == .unavailable)
     }
 
-    @Test func `who joins a refresh that fails is judged by their own wish`() async throws {
+    @Test func `each caller that joins a failed refresh gets the result for its own requirement`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         test.clock.advance(3570)
@@ -186,7 +186,7 @@ struct FailureTests {
         #expect(try await refused.value?.kind == .unavailable)
     }
 
-    @Test func `a refresh token goes to no other issuer, client or token endpoint`() async throws {
+    @Test func `a refresh token is not sent to another issuer, client or token endpoint`() async throws {
         let clock = FakeClock()
         let real = try FakeProvider(clock: clock)
         let evil = try FakeProvider(issuer: "https://evil.example.com", clock: clock)
@@ -206,7 +206,7 @@ struct FailureTests {
         #expect(try await test.token(ada.id) == "AT-3")
     }
 
-    @Test func `without an issuer, a refresh token goes only to the token endpoint that gave it`() async throws {
+    @Test func `without an issuer a refresh token is sent only to the token endpoint that issued it`() async throws {
         let provider = try FakeProvider(clock: FakeClock())
         provider.change { $0.sendsIDToken = false }
         let storage = MemoryStorage()

@@ -21,7 +21,7 @@ struct IDTokenTests {
         ("exp", 1_000_000_000, .expired), ("sub", .null, .subjectMissing), ("azp", "another", .authorizedPartyMismatch),
         ("at_hash", "AAAA", .accessTokenHashMismatch),
     ])
-    func `an ID token with a wrong claim is refused and nothing is saved`(
+    func `an ID token with a wrong claim is rejected and no account is saved`(
         name: String, value: JSONValue, kind: IDTokenError.Kind
     ) async throws {
         let test = try await TestStore()
@@ -32,13 +32,13 @@ struct IDTokenTests {
         #expect(try await test.store.accounts().isEmpty)
     }
 
-    @Test func `an ID token signed by somebody else is refused`() async throws {
+    @Test func `an ID token with a signature of another key is rejected`() async throws {
         let test = try await TestStore()
         let other = try JWK.generate(for: .es256, keyID: "k1")
         let real = test.provider.state.withLock { $0.keys }
         let prepared = try await test.store.prepareSignIn(to: "graph")
         let redirect = test.provider.approve(prepared)
-        // The keys are fetched and kept before the forger comes.
+        // The store caches the keys before the attack.
         try await test.signIn("bob")
         test.provider.change { $0.keys = [other] }
         let error = try await failure { try await test.store.handleRedirect(redirect) }
@@ -47,7 +47,7 @@ struct IDTokenTests {
         #expect(try await test.store.accounts().map(\.subject) == ["bob"])
     }
 
-    @Test func `an ID token that is asked for and does not come ends the sign-in`() async throws {
+    @Test func `a token response without the requested ID token ends the sign-in`() async throws {
         let test = try await TestStore()
         test.provider.change { $0.sendsIDToken = false }
         let error = try await failure { try await test.signIn() }
@@ -64,7 +64,7 @@ struct IDTokenTests {
         test.provider.change { $0.keys.insert(rotated, at: 0) }
         try await test.signIn("cyd")
         #expect(test.provider.count("/jwks") == 2)
-        // A key that the provider does not publish costs one look a minute, not one a token.
+        // For an unknown key the store requests the keys once a minute, not for each token.
         let unknown = try JWK.generate(for: .es256, keyID: "k3")
         for _ in 0..<5 {
             let prepared = try await test.store.prepareSignIn(to: "graph")
@@ -87,7 +87,7 @@ struct IDTokenTests {
         #expect(test.provider.count("/jwks") == 2)
     }
 
-    @Test func `keys that cannot be fetched are the network's failure, not the token's`() async throws {
+    @Test func `a failed request for keys is a network error, not an invalid ID token`() async throws {
         let provider = try FakeProvider(clock: FakeClock())
         let test = try await TestStore(provider: provider, transport: NoKeys(provider: provider))
         let error = try await failure { try await test.signIn() }
@@ -104,7 +104,7 @@ struct IDTokenTests {
         }
     }
 
-    @Test func `a refreshed ID token of another person is refused, and no token of theirs is kept`() async throws {
+    @Test func `a refreshed ID token of a different user is rejected, and its tokens are not saved`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         test.provider.change { $0.claims = ["sub": "eve"] }
@@ -139,7 +139,7 @@ struct IDTokenTests {
         #expect(try await test.savedTokens(ada.id)?.idToken == former)
     }
 
-    @Test func `a token response that one has already becomes an account, whatever its age`() async throws {
+    @Test func `an existing token response of any age can be added as an account`() async throws {
         let test = try await TestStore()
         let answer = try TokenResponse.read(.json(.object(try test.provider.issue("ada", nonce: "old"))))
         test.clock.advance(100_000)

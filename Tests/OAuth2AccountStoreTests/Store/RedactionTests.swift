@@ -13,10 +13,10 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// Secrets do not print, whichever way a value is printed.
+/// Secrets are not printed in any description of a value.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct RedactionTests {
-    /// Every way in which Swift shows a value.
+    /// Returns every description that Swift has of a value.
     private func shown(_ value: Any) -> String {
         var text = ""
         dump(value, to: &text)
@@ -30,7 +30,7 @@ struct RedactionTests {
         for secret in secrets { #expect(!text.contains(secret), "\(name) shows \(secret)") }
     }
 
-    @Test func `no public value shows a secret`() async throws {
+    @Test func `the descriptions of public values contain no secret`() async throws {
         let secrets = [
             "AT_s3cr3t", "RT_s3cr3t", "CS_s3cr3t", "HEADER_s3cr3t", "PARAMETER_s3cr3t", "ENV_s3cr3t", "c2ln",
             "EXTRA_s3cr3t",
@@ -74,7 +74,7 @@ struct RedactionTests {
         expectNothing(of: secrets, in: report, "report")
     }
 
-    @Test func `a report of a sign-out does not show the ID token`() async throws {
+    @Test func `the description of a sign-out report does not contain the ID token`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         let idToken = try #require(await test.savedTokens(ada.id)?.idToken)
@@ -83,7 +83,7 @@ struct RedactionTests {
         expectNothing(of: [idToken.value, String(idToken.value.prefix(20))], in: report, "report")
     }
 
-    @Test func `a provider that repeats what it was sent does not bring secrets into errors`() async throws {
+    @Test func `errors contain no secrets when the provider repeats the request`() async throws {
         var type = try TestStore.type()
         type.clientSecret = .inline(Secret("CS_s3cr3t"))
         let test = try await TestStore(types: [type])
@@ -103,7 +103,7 @@ struct RedactionTests {
         #expect(second.reason.contains("cannot use \(Secret.mask) with"))
     }
 
-    @Test func `an error of somebody else's transport is not repeated`() async throws {
+    @Test func `an unknown transport error is not included in the message`() async throws {
         struct Leak: Error { let address = "https://op.example.com/token?refresh_token=RT-2" }
         let test = try await TestStore()
         let ada = try await test.signIn()
@@ -131,7 +131,7 @@ struct RedactionTests {
         }
     }
 
-    @Test func `the files of a store hold no secret in the open`() async throws {
+    @Test func `the files of a store contain no secret in clear text`() async throws {
         let directory = try TemporaryDirectory()
         let test = try await TestStore(
             storage: SQLiteStorage(directory: directory.store), custody: KeyFile(directory: directory.store))

@@ -14,14 +14,14 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// The cases of refresh-and-store.json that are scenarios: each is held by a test with a name, or left out with the reason.
+/// The scenarios of refresh-and-store.json. A named test covers each case.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct RefreshScenarioTests {
-    /// Which tests hold a case. A name may be that of several tests.
+    /// The tests that cover a case. One test may cover several cases.
     static let held = [
         "RS-009": [
-            "a refreshed ID token of another person is refused, and no token of theirs is kept",
-            "a refreshed ID token about somebody else is refused, and nothing is saved",
+            "a refreshed ID token of a different user is rejected, and its tokens are not saved",
+            "a refreshed ID token of a different user is rejected, and no tokens are saved",
         ],
         "RS-026": ["eight processes with 125 callers each share one refresh"],
         "RS-027": [
@@ -29,40 +29,42 @@ struct RefreshScenarioTests {
         ],
         "RS-028": [
             "eight processes with 125 callers each share one refresh",
-            "RS-028: who waits for the lock reads again and asks nobody",
+            "RS-028: a caller that waited for the lock reads the new tokens without a request",
         ],
-        "RS-029": ["a newer refresh token in the storage wins over invalid_grant and is used"],
+        "RS-029": ["after invalid_grant a newer refresh token in the storage is used"],
         "RS-033": ["an account removed during a refresh stays removed and its new tokens are revoked"],
         "RS-034": [
-            "whatever a killed process has said it wrote is there",
-            "files are private from the first moment, whatever the umask",
+            "a value that a killed process reported as saved is in the store",
+            "files have mode 0600 from their creation under every umask",
         ],
         "RS-035": [
-            "a save beyond the limit of a file's size changes nothing",
-            "a full disk is an error, nothing is lost, and tokens that were asked for still find room",
-            "a store on a disk that is full from the start is an error and leaves nothing half made",
+            "a save that exceeds the file size limit changes nothing",
+            "with a full disk a save fails without loss, and the reserved space still takes new tokens",
+            "opening a store on a full disk is an error and leaves no partial files",
         ],
         "RS-036": [
-            "new tokens that cannot be saved are seen by nobody and saved with the next call",
-            "a provider is not asked while the store cannot be written",
+            "tokens that fail to save are not returned and are saved on the next call",
+            "no refresh is sent while the store is not writable",
         ],
-        "RS-038": ["a store that was cut off is an error, not an empty store"],
-        "RS-039": ["a file that is no database is refused and left as it is"],
-        "RS-040": ["a store of a later version is refused and left as it is"],
-        "RS-041": ["files are private from the first moment, whatever the umask"],
+        "RS-038": ["a truncated store is an error, not an empty store"],
+        "RS-039": ["a file that is not a database is rejected and remains unchanged"],
+        "RS-040": ["a store of a later version is rejected and remains unchanged"],
+        "RS-041": ["files have mode 0600 from their creation under every umask"],
         "RS-042": [
-            "a database that others could read is made private",
+            "a database that other users can read gets mode 0600",
             "a key file that others can read is an error with a chmod hint",
         ],
         "RS-044": [
-            "links in place of the store's files are not followed", "a store under a link to a directory opens",
+            "symbolic links in place of the store's files are not followed",
+            "a store opens below a symbolic link to a folder",
             "a link or folder in place of the key file is an error",
         ],
-        "RS-045": ["a directory that others can look into is refused"],
-        "RS-046": ["the default location is never where the program happens to be"],
+        "RS-045": ["a store folder that other users can enter is rejected"],
+        "RS-046": ["the default location is never the working directory"],
         "RS-047": ["OwnerOnlyFile does not write through a planted temporary file"],
         "RS-054": [
-            "RS-054: signing out leaves nothing of the tokens", "signing out works without the provider, and says so",
+            "RS-054: a sign-out leaves no part of the tokens in the files",
+            "a sign-out succeeds without revocation and reports it",
         ],
     ]
 
@@ -71,7 +73,7 @@ struct RefreshScenarioTests {
         try VectorCoverage.check("refresh-and-store", run: run, held: Self.held)
     }
 
-    /// Returns what a case says about a response that is rejected.
+    /// Returns the rejection that a case expects.
     private func rejection(_ id: String) throws -> JSONObject {
         let vector = try #require(VectorFile("refresh-and-store").cases.first { $0.id == id })
         return try #require(vector.expect["stored_after"]?.object)
@@ -79,7 +81,7 @@ struct RefreshScenarioTests {
 
     // MARK: Races
 
-    /// Two stores of two processes, as it were: they share nothing but the files.
+    /// Opens two stores like two processes, which share only the files.
     private func two(_ directory: TemporaryDirectory) async throws -> (TestStore, TestStore) {
         let provider = try FakeProvider(clock: FakeClock())
         func open() async throws -> TestStore {
@@ -90,7 +92,7 @@ struct RefreshScenarioTests {
         return (try await open(), try await open())
     }
 
-    @Test func `RS-028: who waits for the lock reads again and asks nobody`() async throws {
+    @Test func `RS-028: a caller that waited for the lock reads the new tokens without a request`() async throws {
         let directory = try TemporaryDirectory()
         let (first, second) = try await two(directory)
         let ada = try await first.signIn()
@@ -103,7 +105,7 @@ struct RefreshScenarioTests {
         }
         let refreshing = Task { try await first.token(ada.id) }
         try await gate.arrival()
-        // The first has the lock until the gate opens.
+        // The first store holds the lock until the gate opens.
         let storage = second.store.storage
         await #expect(throws: StorageError.self) {
             try await storage.lock("account:\(ada.id.rawValue)", timeout: .zero)
@@ -113,12 +115,12 @@ struct RefreshScenarioTests {
         gate.open()
         #expect(try await refreshing.value == "AT-3")
         #expect(try await waiting.value == "AT-3")
-        // The scripted answer hands its request on, so that one refresh is seen twice.
+        // The scripted response forwards its request, so that the provider counts one refresh twice.
         #expect(first.provider.refreshes == 2)
         #expect(try await second.savedTokens(ada.id)?.refreshToken == Secret("RT-3"))
     }
 
-    @Test func `RS-032: a sign-in and a refresh of another account at the same time both stay`() async throws {
+    @Test func `RS-032: a concurrent sign-in and refresh of different accounts are both saved`() async throws {
         let directory = try TemporaryDirectory()
         let (first, second) = try await two(directory)
         let ada = try await first.signIn("ada")
@@ -143,14 +145,14 @@ struct RefreshScenarioTests {
 
     // MARK: Crashes
 
-    @Test func `RS-037: tokens lost between answer and save end in one sign-in, not in a loop`() async throws {
+    @Test func `RS-037: tokens lost between response and save require one sign-in, not a loop`() async throws {
         let storage = FailingStorage()
         let lost = try await TestStore(storage: storage)
         let ada = try await lost.signIn()
         lost.clock.advance(3600)
         storage.change { $0.replacements = 1 }
         #expect(try await failure { try await lost.token(ada.id) }?.kind == .storage(.readOnly))
-        // The next run knows nothing of the tokens that came: its refresh token has been used.
+        // The next process does not have the new tokens, and its refresh token was used.
         let next = try await TestStore(storage: storage, provider: lost.provider)
         for _ in 0..<5 {
             #expect(try await failure { try await next.token(ada.id) }?.kind == .signInNeeded(.answerLost))
@@ -161,7 +163,7 @@ struct RefreshScenarioTests {
 
     // MARK: Bound tokens
 
-    @Test func `RS-008: a refresh that brings a Bearer token for a bound one is refused`() async throws {
+    @Test func `RS-008: a refresh that returns a Bearer token for a DPoP account is rejected`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store(["dpop": true, "scopes": ["read"]])
         let account = try await provider.signIn(store, answer: ["token_type": "DPoP", "id_token": .null])
@@ -175,7 +177,7 @@ struct RefreshScenarioTests {
         #expect(try await store.storage.record(account.id.rawValue) == before)
     }
 
-    // MARK: Where the key is kept
+    // MARK: Key location
 
     /// A keyring that is locked.
     private struct Locked: KeyCustody {
@@ -184,12 +186,12 @@ struct RefreshScenarioTests {
             throw KeyCustodyError(location: location, reason: "it is locked", hint: "unlock it, or choose the key file")
         }
         func create() async throws -> SealingKey {
-            Issue.record("a key is made")
+            Issue.record("a key is created")
             return try MemoryKey().create()
         }
     }
 
-    @Test func `RS-049: a key that cannot be had is an error, and nothing is written without it`() async throws {
+    @Test func `RS-049: with an unavailable key the store throws and writes no file`() async throws {
         let directory = try TemporaryDirectory()
         let error = try await failure {
             try await TestStore(storage: SQLiteStorage(directory: directory.store), custody: Locked())
@@ -201,7 +203,7 @@ struct RefreshScenarioTests {
         #expect(!FileManager.default.fileExists(atPath: directory.store.file("accounts.key")))
     }
 
-    @Test func `RS-052: tokens larger than a keyring takes come back whole`() async throws {
+    @Test func `RS-052: tokens larger than a keyring entry are saved completely`() async throws {
         let directory = try TemporaryDirectory()
         let (first, second) = try await two(directory)
         let access = String(repeating: "a", count: 8192), refresh = String(repeating: "r", count: 200_000)
@@ -215,7 +217,7 @@ struct RefreshScenarioTests {
         #expect(try await second.savedTokens(account.id)?.refreshToken == Secret(refresh))
     }
 
-    @Test func `RS-053: the same person under two clients, and two people under one, are accounts of their own`()
+    @Test func `RS-053: one user of two clients and two users of one client are separate accounts`()
         async throws
     {
         var other = try TestStore.type("two")
@@ -224,7 +226,7 @@ struct RefreshScenarioTests {
         let ada = try await test.signIn("ada", to: "one")
         test.provider.change { $0.claims = ["aud": "other"] }
         let again = try await test.signIn("ada", to: "two")
-        // The same name is not the same person.
+        // The same name does not identify the same user.
         test.provider.change { $0.claims = ["preferred_username": "ada@example.com", "email": "ada@example.com"] }
         let eve = try await test.signIn("eve", to: "one")
         #expect(Set([ada.id, again.id, eve.id]).count == 3)
@@ -236,14 +238,14 @@ struct RefreshScenarioTests {
         #expect(try await test.token(again.id) == tokens[1])
     }
 
-    @Test func `RS-054: signing out leaves nothing of the tokens`() async throws {
+    @Test func `RS-054: a sign-out leaves no part of the tokens in the files`() async throws {
         let directory = try TemporaryDirectory()
         let test = try await two(directory).0
         let bob = try await test.signIn("bob")
         let ada = try await test.signIn("ada")
         _ = try await test.token(ada.id, rejected: "AT-4")
         let sealed = try #require(try await test.store.storage.record(ada.id.rawValue)?.sealed)
-        /// The files that have a stretch of the sealed record.
+        /// Returns the names of the files that contain a part of the sealed record.
         func remains() throws -> [String] {
             try FileManager.default.contentsOfDirectory(atPath: directory.store.path).filter { name in
                 let bytes = try Data(contentsOf: URL(filePath: directory.store.file(name)))

@@ -12,8 +12,8 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// The published cases of what a refresh, or its failure, does to an account. Their scenarios of races, crashes, files and
-/// keyrings are tests of their own: TokenTests, ProcessTests, BadStoreTests, StoreKeyTests.
+/// The published cases for successful and failed refreshes. Other tests cover the scenarios of races, crashes, files
+/// and keyrings: TokenTests, ProcessTests, BadStoreTests and StoreKeyTests.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct RefreshVectorTests {
     struct Case: Sendable, CustomTestStringConvertible {
@@ -22,7 +22,7 @@ struct RefreshVectorTests {
         let expect: JSONObject
     }
 
-    /// What is left out, and why.
+    /// The omitted cases, with the reason.
     static let leftOut = [
         "RS-008": "a scenario: the account needs a DPoP key",
         "RS-009": "a scenario: the ID token of the case is a placeholder",
@@ -50,7 +50,7 @@ struct RefreshVectorTests {
     }
 
     @Test(arguments: cases("merge"))
-    func `an answer is merged as its case says`(vector: Case) throws {
+    func `a refresh response is merged as its case says`(vector: Case) throws {
         let clock = FakeClock()
         let stored = try tokens(vector.input["stored"], clock: clock)
         let answer = try TokenResponse.read(.json(try #require(vector.input["response"])))
@@ -62,7 +62,7 @@ struct RefreshVectorTests {
     }
 
     @Test(arguments: cases("failure"))
-    func `a failure does to the account what its case says`(vector: Case) async throws {
+    func `a failed refresh changes the account as its case says`(vector: Case) async throws {
         let test = try await TestStore()
         var stored = try #require(vector.input["stored"]?.object)
         stored["token_type"] = "bearer"

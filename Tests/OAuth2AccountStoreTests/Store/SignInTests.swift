@@ -13,7 +13,7 @@ import Platform
 
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct SignInTests {
-    @Test func `a person signs in and the account says who it is`() async throws {
+    @Test func `a sign-in adds an account with the user's names`() async throws {
         let test = try await TestStore()
         let account = try await test.signIn()
         #expect(account.type == "graph")
@@ -31,7 +31,7 @@ struct SignInTests {
         #expect(form["redirect_uri"] == "http://127.0.0.1:7777/callback")
     }
 
-    @Test func `two sign-ins of one type at a time both finish, in whichever order`() async throws {
+    @Test func `two concurrent sign-ins of one type both succeed in any order`() async throws {
         let test = try await TestStore()
         let first = try await test.store.prepareSignIn(to: "graph")
         let second = try await test.store.prepareSignIn(to: "graph")
@@ -42,7 +42,7 @@ struct SignInTests {
         #expect(try await test.store.accounts().map(\.subject) == ["bob", "ada"])
     }
 
-    @Test func `two types with the same redirect URI are told apart by the state`() async throws {
+    @Test func `the state distinguishes two types with the same redirect URI`() async throws {
         let clock = FakeClock()
         let one = try FakeProvider(issuer: "https://one.example.com", clock: clock)
         let two = try FakeProvider(issuer: "https://two.example.com", clock: clock)
@@ -57,11 +57,11 @@ struct SignInTests {
         #expect([atOne.type, atTwo.type] == ["one", "two"])
         #expect([atOne.issuer, atTwo.issuer] == [one.issuer, two.issuer])
         #expect(one.count("/token") == 1 && two.count("/token") == 1)
-        // The same subject at two issuers is two people.
+        // The same subject at two issuers is two accounts.
         #expect(try await test.store.accounts().count == 2)
     }
 
-    @Test func `a redirect is taken once`() async throws {
+    @Test func `a redirect is accepted once`() async throws {
         let test = try await TestStore()
         let prepared = try await test.store.prepareSignIn(to: "graph")
         let redirect = test.provider.approve(prepared)
@@ -83,7 +83,7 @@ struct SignInTests {
         "http://127.0.0.1:7777/callback?state=STATE",
         "http://127.0.0.1:7777/callback?code=x&iss=https%3A%2F%2Fevil&state=x",
     ])
-    func `a redirect that is not the answer is refused and the sign-in goes on waiting`(address: String) async throws {
+    func `an unrelated redirect is rejected and the sign-in stays pending`(address: String) async throws {
         let test = try await TestStore()
         let events = test.store.events()
         let prepared = try await test.store.prepareSignIn(to: "graph")
@@ -92,15 +92,15 @@ struct SignInTests {
         #expect(error?.kind == .redirectRefused)
         #expect(test.provider.count("/token") == 0)
         _ = try await test.store.handleRedirect(test.provider.approve(prepared))
-        // The first thing anybody hears of is the account.
+        // The first event is the new account.
         var iterator = events.makeAsyncIterator()
         guard case .added? = await iterator.next() else {
-            Issue.record("a foreign redirect was told")
+            Issue.record("a foreign redirect was published")
             return
         }
     }
 
-    @Test func `addresses are recognised as redirects only while a sign-in waits for them`() async throws {
+    @Test func `a URL is recognized as a redirect only while its sign-in is pending`() async throws {
         let test = try await TestStore()
         let url = try #require(URL(string: "HTTP://127.0.0.1:7777/callback?x=y"))
         let other = try #require(URL(string: "http://127.0.0.1:7777/callbackx?x=y"))
@@ -114,7 +114,7 @@ struct SignInTests {
         #expect(error?.kind == .redirectRefused)
     }
 
-    @Test func `who says no ends the sign-in and changes nothing`() async throws {
+    @Test func `access_denied ends the sign-in and changes nothing`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         let prepared = try await test.store.prepareSignIn(to: "graph")
@@ -127,7 +127,7 @@ struct SignInTests {
         #expect(try await test.store.accounts() == [ada])
         var iterator = events.makeAsyncIterator()
         guard case .signInFailed("graph", let told)? = await iterator.next() else {
-            Issue.record("the failure was not told")
+            Issue.record("the error was not published")
             return
         }
         #expect((told as? AccountStoreError)?.kind == .denied)
@@ -136,11 +136,11 @@ struct SignInTests {
     }
 
     @Test(arguments: ["error=access_denied", "error=access_denied&iss=https%3A%2F%2Fop.example.com"])
-    func `an error without a state ends the only sign-in that waits`(query: String) async throws {
+    func `an error without a state ends the only pending sign-in`(query: String) async throws {
         let test = try await TestStore(types: [
             try TestStore.type(), try TestStore.type("other", redirect: "http://127.0.0.1:7778/callback"),
         ])
-        // It waits at another address.
+        // This sign-in has a different redirect URI.
         let other = try await test.store.prepareSignIn(to: "other")
         let prepared = try await test.store.prepareSignIn(to: "graph")
         let error = try await failure { try await test.store.handleRedirect(FakeProvider.redirect(prepared, query)) }
@@ -148,7 +148,7 @@ struct SignInTests {
         #expect(test.store.signIns.pending.withLock { Array($0.keys) } == [other.id])
     }
 
-    @Test func `an error without a state leaves each of two sign-ins waiting`() async throws {
+    @Test func `an error without a state leaves two pending sign-ins unchanged`() async throws {
         let test = try await TestStore()
         let first = try await test.store.prepareSignIn(to: "graph")
         let second = try await test.store.prepareSignIn(to: "graph")
@@ -158,7 +158,7 @@ struct SignInTests {
         _ = try await test.store.handleRedirect(test.provider.approve(second))
     }
 
-    @Test func `an error without a state leaves the sign-in of a web server waiting`() async throws {
+    @Test func `an error without a state leaves a sign-in with an https redirect URI pending`() async throws {
         let test = try await TestStore(types: [try TestStore.type(redirect: "https://app.example.com/callback")])
         let prepared = try await test.store.prepareSignIn(to: "graph")
         let redirect = FakeProvider.redirect(prepared, "error=access_denied")
@@ -170,7 +170,7 @@ struct SignInTests {
         ("access_denied", AccountStoreError.Kind.denied), ("login_required", .signInNeeded(.interactionRequired)),
         ("invalid_scope", .settings),
     ])
-    func `an error without the promised issuer ends the sign-in`(code: String, kind: AccountStoreError.Kind)
+    func `an error without the required iss parameter ends the sign-in`(code: String, kind: AccountStoreError.Kind)
         async throws
     {
         let test = try await TestStore()
@@ -182,7 +182,7 @@ struct SignInTests {
     }
 
     @Test(arguments: ["", "&iss=https%3A%2F%2Fevil.example", "&iss=https%3A%2F%2Fop.example.com%2F"])
-    func `a code without the promised issuer, or of another one, ends the sign-in and is not sent`(issuer: String)
+    func `a code with a missing or wrong iss ends the sign-in and is not sent`(issuer: String)
         async throws
     {
         let test = try await TestStore()
@@ -200,14 +200,14 @@ struct SignInTests {
             Issue.record("the failure was not published")
             return
         }
-        // Its own response comes too late, and the other sign-in continues to wait.
+        // The response of the right issuer is too late, and the other sign-in stays pending.
         #expect(test.store.signIns.pending.withLock { Array($0.keys) } == [other.id])
         let own = test.provider.approve(prepared)
         #expect(try await failure { try await test.store.handleRedirect(own) }?.kind == .redirectRefused)
         #expect(test.provider.count("/token") == 0)
     }
 
-    @Test func `an error of another issuer ends the sign-in and names both`() async throws {
+    @Test func `an error of another issuer ends the sign-in and names both issuers`() async throws {
         let test = try await TestStore()
         let prepared = try await test.store.prepareSignIn(to: "graph")
         let redirect = FakeProvider.redirect(
@@ -219,7 +219,7 @@ struct SignInTests {
         #expect(test.store.signIns.pending.withLock { $0.isEmpty })
     }
 
-    @Test func `a redirect that comes too late is refused`() async throws {
+    @Test func `a redirect after the timeout is rejected`() async throws {
         let test = try await TestStore()
         var options = SignInOptions()
         options.timeout = .seconds(60)
@@ -231,7 +231,7 @@ struct SignInTests {
         #expect(!test.store.isRedirect(prepared.url))
     }
 
-    @Test func `so many sign-ins wait that the oldest gives way, and no more`() async throws {
+    @Test func `the oldest of more than 100 pending sign-ins is dropped`() async throws {
         let test = try await TestStore()
         let first = try await test.store.prepareSignIn(to: "graph")
         test.clock.advance(1)
@@ -244,7 +244,7 @@ struct SignInTests {
         _ = try await test.store.handleRedirect(test.provider.approve(second))
     }
 
-    @Test func `the same person signing in again updates the account in its place`() async throws {
+    @Test func `another sign-in of the same user updates the account`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn("ada")
         try await test.store.setUserData(["pinned": 3], for: ada.id)
@@ -258,7 +258,7 @@ struct SignInTests {
         #expect(try await test.store.currentAccount(ofType: "graph")?.id == ada.id)
     }
 
-    @Test func `the same person signing in twenty times at once has one account`() async throws {
+    @Test func `concurrent sign-ins of the same user add one account`() async throws {
         let test = try await TestStore()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<20 { group.addTask { try await test.signIn("ada") } }
@@ -267,7 +267,7 @@ struct SignInTests {
         #expect(try await test.store.accounts().count == 1)
     }
 
-    /// A type whose settings name only the endpoints.
+    /// Returns a type with endpoints but no issuer.
     private func endpoints() throws -> AccountType {
         var type = try TestStore.type()
         type.provider = .endpoints
@@ -286,7 +286,7 @@ struct SignInTests {
         let redirect = test.provider.approve(prepared).absoluteString + "&iss=https%3A%2F%2Fop.example.com%2Fa"
         let account = try await test.store.handleRedirect(try #require(URL(string: redirect)))
         #expect(account.issuer == nil && account.redirectIssuer == "https://op.example.com/a")
-        // Another issuer makes no second account.
+        // A different issuer adds no second account.
         #expect(try await test.signIn().id == account.id)
     }
 
@@ -320,7 +320,7 @@ struct SignInTests {
         }
         let path = "/.well-known/oauth-authorization-server"
         let account = try await test.signIn()
-        // Nothing that the sign-in needs is missing.
+        // The sign-in does not need the missing endpoint.
         #expect(test.provider.count(path) == 0)
         let report = try await test.store.signOut(account.id, revoking: true)
         let isSame = issuer == test.provider.issuer
@@ -331,7 +331,7 @@ struct SignInTests {
         #expect(test.provider.count(path) == 1 && test.provider.count("/other") == 0)
     }
 
-    @Test func `a provider without identities has one account a type`() async throws {
+    @Test func `a provider without user identities has one account per type`() async throws {
         let type = try endpoints()
         let provider = try FakeProvider(clock: FakeClock())
         provider.change { $0.sendsIDToken = false }
@@ -341,7 +341,7 @@ struct SignInTests {
         #expect(try await test.signIn().id == first.id)
     }
 
-    @Test func `names that the ID token lacks come from user info, and of another subject they end the sign-in`()
+    @Test func `names missing in the ID token come from userinfo, and a different subject ends the sign-in`()
         async throws
     {
         let test = try await TestStore()
@@ -356,7 +356,7 @@ struct SignInTests {
         #expect(test.provider.revoked == ["RT-4", "AT-4"])
     }
 
-    @Test func `a store that cannot be written is found out before the person is sent away`() async throws {
+    @Test func `a read-only store is detected before the browser opens`() async throws {
         let storage = FailingStorage()
         let test = try await TestStore(storage: storage)
         storage.change { $0.isReadOnly = true }
@@ -364,14 +364,14 @@ struct SignInTests {
         #expect(error?.kind == .storage(.full))
     }
 
-    @Test func `a type that the settings do not have is named with its nearest neighbour`() async throws {
+    @Test func `an unknown account type suggests the closest name`() async throws {
         let test = try await TestStore()
         let error = try await failure { try await test.store.prepareSignIn(to: "grpah") }
         #expect(error?.kind == .unknownType)
         #expect(error?.hint == "did you mean graph?")
     }
 
-    @Test func `the browser's sign-in comes back over the loopback listener`() async throws {
+    @Test func `the browser sign-in gets its redirect on the loopback listener`() async throws {
         let test = try await TestStore(types: [try TestStore.type(redirect: "http://127.0.0.1/callback")])
         let provider = test.provider
         provider.change { $0.claims = ["preferred_username": "<b>\u{202E}ada"] }
@@ -384,11 +384,11 @@ struct SignInTests {
                     let foreign = FakeProvider.redirect(prepared, "code=x&state=y")
                     pages.append(try await transport.send(HTTPRequest(.get, foreign)))
                     pages.append(try await transport.send(HTTPRequest(.post, provider.approve(prepared))))
-                    // The redirect ends the sign-in, which cancels this task: another task reads the page to its end.
+                    // The redirect ends the sign-in, which cancels this task, so another task reads the whole page.
                     try await Task {
                         pages.append(try await transport.send(HTTPRequest(.get, provider.approve(prepared))))
                     }.value
-                    // Does not end by itself: the sign-in does not wait for it.
+                    // This never ends: the sign-in does not wait for it.
                     try await Gate().pass()
                 }, rejecting: { rejections.append($0.reason) }))
         #expect(rejections.all.count == 1)
@@ -400,7 +400,7 @@ struct SignInTests {
         #expect(page.contains("Signed in") && !page.contains("<b>") && !page.contains("\u{202E}"))
     }
 
-    @Test func `a browser that cannot be opened ends the sign-in at once`() async throws {
+    @Test func `a browser that cannot be opened ends the sign-in immediately`() async throws {
         let test = try await TestStore(types: [try TestStore.type(redirect: "http://127.0.0.1/callback")])
         let error = try await failure {
             try await test.store.signIn(

@@ -14,8 +14,8 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// The published cases that the tests of the protocol leave out because the store does them. Each test takes the input of its
-/// case from the file.
+/// The published cases that belong to the store and not to the protocol. Each test reads the input of its case from the
+/// file.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct StoreVectorTests {
     private func vector(_ file: String, _ id: String, deep: Set<String> = []) throws -> VectorCase {
@@ -24,16 +24,16 @@ struct StoreVectorTests {
 
     private func url(_ text: String?) throws -> URL { try #require(text.flatMap { URL(string: $0) }) }
 
-    // MARK: Signing in
+    // MARK: Sign-in
 
-    /// The redirect of the case, with the state of the sign-in that waits.
+    /// Returns the redirect of the case with the state of the pending sign-in.
     private func redirect(_ vector: VectorCase, _ prepared: PreparedSignIn) throws -> URL {
         let text = try #require(vector.input["url"]?.string)
         let state = try #require(text.firstRange(of: "state="))
         return try url(text[..<state.upperBound] + prepared.id)
     }
 
-    @Test func `AR-070: an answer that comes again is refused, and its code not sent again`() async throws {
+    @Test func `AR-070: a repeated redirect is rejected, and its code is not sent again`() async throws {
         let vector = try vector("authorization-responses", "AR-070")
         let test = try await TestStore(types: [try TestStore.type(redirect: "http://127.0.0.1:51004/callback")])
         let prepared = try await test.store.prepareSignIn(to: "graph")
@@ -49,7 +49,7 @@ struct StoreVectorTests {
         #expect(!test.store.isRedirect(redirect))
     }
 
-    @Test func `RB-054: a code whose answer was lost is not sent again`() async throws {
+    @Test func `RB-054: a code whose response was lost is not sent again`() async throws {
         let vector = try vector("request-building", "RB-054")
         let test = try await TestStore()
         let prepared = try await test.store.prepareSignIn(to: "graph")
@@ -63,7 +63,7 @@ struct StoreVectorTests {
         #expect(test.provider.count("/token") == vector.expect.int("requests"))
     }
 
-    @Test func `PK-030: the verifier goes with its sign-in, whether that ends or is left`() async throws {
+    @Test func `PK-030: the verifier is removed when the sign-in ends or expires`() async throws {
         let vector = try vector("pkce", "PK-030")
         #expect(vector.expect["verifier_retained"] == false)
         let test = try await TestStore()
@@ -71,7 +71,7 @@ struct StoreVectorTests {
         #expect(test.store.signIns.pending.withLock { $0.count } == 1)
         _ = try await test.store.handleRedirect(test.provider.approve(prepared))
         #expect(test.store.signIns.pending.withLock { $0.isEmpty })
-        // One that nobody comes back to goes with the next one, or with its late redirect.
+        // An expired sign-in is removed by the next sign-in or by its late redirect.
         let left = try await test.store.prepareSignIn(to: "graph")
         test.clock.advance(1000)
         let next = try await test.store.prepareSignIn(to: "graph")
@@ -82,7 +82,7 @@ struct StoreVectorTests {
         #expect(try await failure { try await test.store.handleRedirect(test.provider.approve(left)) } != nil)
     }
 
-    @Test func `RB-041: each sign-in pushes a request of its own, and its answer counts once`() async throws {
+    @Test func `RB-041: each sign-in pushes a separate request and accepts one redirect`() async throws {
         let vector = try vector("request-building", "RB-041")
         #expect(vector.input["second_use"] == true)
         let first = try #require(vector.input["request_uri"]?.string)
@@ -103,9 +103,9 @@ struct StoreVectorTests {
         #expect(provider.requests(to: "/token").count == 1)
     }
 
-    @Test func `OE-032: a pushed request names its key instead of proving it, so no nonce is asked for`() async throws {
-        // A deviation: the case repeats the request with the nonce. RFC 9449 section 10.1 gives the choice between a proof and
-        // dpop_jkt. The store sends dpop_jkt, so the request has no proof that could carry the nonce.
+    @Test func `OE-032: a pushed request with dpop_jkt has no proof and is not retried with a nonce`() async throws {
+        // A deviation: the case repeats the request with the nonce. RFC 9449 section 10.1 permits either a proof or
+        // dpop_jkt. The store sends dpop_jkt, so the request has no proof that could contain the nonce.
         let vector = try vector("other-endpoints", "OE-032")
         #expect(vector.outcome == "retry_once_with_nonce")
         #expect(vector.expect["nonce"]?.string == vector.input.response.fields["DPoP-Nonce"])
@@ -120,7 +120,7 @@ struct StoreVectorTests {
         #expect(requests.first?.request.fields["DPoP"] == nil)
     }
 
-    @Test func `CA-017: a refused client does not try another method`() async throws {
+    @Test func `CA-017: a rejected client does not try another authentication method`() async throws {
         let vector = try vector("client-auth", "CA-017")
         var type = try TestStore.type()
         type.clientID = try #require(vector.input["client_id"]?.string)
@@ -139,9 +139,11 @@ struct StoreVectorTests {
         #expect(FakeProvider.form(request)["client_secret"] == nil)
     }
 
-    // MARK: Token requests. Their cases of transport.json: what the store asks the transport to send.
+    // MARK: Token requests. Their cases of transport.json: the requests that the store sends.
 
-    @Test func `TP-042, TP-043: a token request asks for JSON and is a form, whatever the settings add`() async throws {
+    @Test func `TP-042, TP-043: a token request accepts JSON and is a form, with any header of the settings`()
+        async throws
+    {
         let vectors = try ["TP-042", "TP-043"].map { try vector("transport", $0) }
         var type = try TestStore.type()
         let added = try #require(vectors[1].input["caller_headers"]?.object?.members)
@@ -161,7 +163,7 @@ struct StoreVectorTests {
         }
     }
 
-    @Test func `TP-018: a redirect of a resource is an answer, and the next request has a proof of its own`()
+    @Test func `TP-018: a redirect of a resource is the response, and the next request has a new proof`()
         async throws
     {
         let vector = try vector("transport", "TP-018")
@@ -185,9 +187,9 @@ struct StoreVectorTests {
         #expect(proofs[0]["jti"] != nil && (proofs[0]["jti"] != proofs[1]["jti"]) == vector.expect["new_jti"]?.bool)
     }
 
-    // MARK: Requests in an account's name
+    // MARK: Authorized requests
 
-    /// An account whose token is as old as the case says, and which paths were asked for afterwards.
+    /// Sends a request for an account whose token has the age of the case, and returns the requested paths.
     private func ask(_ vector: VectorCase) async throws -> (paths: [String], error: AccountStoreError?) {
         let token = try #require(vector.input["token"]?.object)
         let provider = try GrantProvider()
@@ -223,7 +225,7 @@ struct StoreVectorTests {
         #expect(paths == vector.expect.texts("sequence"))
     }
 
-    @Test func `RB-061: with an expired token and nothing to renew it nothing is sent`() async throws {
+    @Test func `RB-061: with an expired token and no refresh token no request is sent`() async throws {
         let vector = try vector("request-building", "RB-061")
         let (paths, error) = try await ask(vector)
         #expect(vector.outcome == "reauthentication_required")
@@ -232,7 +234,7 @@ struct StoreVectorTests {
     }
 
     @Test(arguments: ["RB-062", "RB-064"])
-    func `a margin of ten seconds makes an hour's token stale when less is left`(id: String) async throws {
+    func `a one-hour token is stale if less than the margin of ten seconds is left`(id: String) async throws {
         let vector = try vector("request-building", id)
         let left = try #require(vector.input["expires_in_seconds"]?.number?.double)
         let margin = try #require(vector.input.int("margin_seconds"))
@@ -243,9 +245,11 @@ struct StoreVectorTests {
         #expect(test.provider.refreshes == (vector.expect["stale"] == true ? 1 : 0))
     }
 
-    // MARK: Signing out
+    // MARK: Sign-out
 
-    @Test func `RB-074: signing out without the network removes the tokens and says what was not done`() async throws {
+    @Test func `RB-074: a sign-out without the network removes the tokens and reports the failed revocation`()
+        async throws
+    {
         let vector = try vector("request-building", "RB-074")
         let provider = try GrantProvider([
             "end_session_endpoint": try #require(vector.input["end_session_endpoint"]),
@@ -267,13 +271,13 @@ struct StoreVectorTests {
         #expect(address.hasPrefix(try #require(vector.input["end_session_endpoint"]?.string) + "?"))
     }
 
-    // MARK: What is written
+    // MARK: Files
 
-    /// Whether a secret stands in a file below a folder, in the open or in base64.
+    /// Returns the files below a folder that contain a secret in clear text or base64.
     private func leaks(_ secrets: [String], below folder: String) throws -> [String] {
         var found: [String] = []
         for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
-            // A directory, and a file that is gone by now, have no content.
+            // Folders and files that were removed have no content.
             guard let bytes = try? Data(contentsOf: URL(filePath: folder + "/" + name)) else { continue }
             for secret in secrets {
                 for form in [secret, String(secret.prefix(8)), Data(secret.utf8).base64EncodedString()]
@@ -285,7 +289,7 @@ struct StoreVectorTests {
         return found
     }
 
-    @Test func `RD-020: no file has a secret in the open, neither during a sign-in and a refresh nor after`()
+    @Test func `RD-020: no file contains a secret in clear text during and after sign-in and refresh`()
         async throws
     {
         let file = VectorFile("redaction")
@@ -319,7 +323,7 @@ struct StoreVectorTests {
         _ = try await test.store.signOut(ada.id)
         #expect(try leaks(secrets, below: directory.path) == [])
         #expect(seen.all.isEmpty && test.provider.count("/token") == 2)
-        // The search finds what is there.
+        // Check that the search finds a secret.
         try Data("x\(refresh.string ?? "")".utf8).write(to: URL(filePath: directory.path + "/planted"))
         #expect(try !leaks(secrets, below: directory.path).isEmpty)
     }

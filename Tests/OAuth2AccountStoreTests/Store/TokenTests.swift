@@ -13,7 +13,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// Fresh tokens: one refresh for everybody, saved before anyone sees it.
+/// Valid tokens: concurrent callers share one refresh, which is saved before a caller gets its result.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct TokenTests {
     @Test(arguments: StorageKind.allCases)
@@ -32,7 +32,7 @@ struct TokenTests {
         #expect(try await test.savedTokens(ada.id)?.refreshToken == Secret("RT-3"))
     }
 
-    @Test func `a token is renewed before its end, a minute before for an hour's token`() async throws {
+    @Test func `a token is refreshed before it expires, for a one-hour token a minute before`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         test.clock.advance(3539)
@@ -41,7 +41,7 @@ struct TokenTests {
         #expect(try await test.token(ada.id) == "AT-3")
     }
 
-    @Test func `who needs a token for longer gets one, and who asks for more than there is does not cause a storm`()
+    @Test func `a minimum validity causes a refresh, but only one if it exceeds the token's lifetime`()
         async throws
     {
         let test = try await TestStore()
@@ -55,7 +55,7 @@ struct TokenTests {
         #expect(test.provider.refreshes == 1)
     }
 
-    @Test func `cancelling who began a refresh leaves the others waiting for it`() async throws {
+    @Test func `cancelling the caller that started a refresh does not cancel the other callers`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         test.clock.advance(3600)
@@ -95,7 +95,7 @@ struct TokenTests {
         #expect(test.provider.refreshes == 2)
     }
 
-    @Test func `a token that a resource refused is renewed once, however many were refused`() async throws {
+    @Test func `a token that a resource rejected is refreshed once for all callers`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         let tokens = try await withThrowingTaskGroup(of: String.self) { group in
@@ -108,7 +108,7 @@ struct TokenTests {
         #expect(test.provider.refreshes == 1)
     }
 
-    @Test func `a refresh keeps what the answer does not have`() async throws {
+    @Test func `a refresh keeps the values that the response does not have`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         test.provider.next { _ in .json(["access_token": "A2", "token_type": "bearer"]) }
@@ -124,7 +124,7 @@ struct TokenTests {
         #expect(try await test.savedTokens(ada.id)?.scope == ["read"])
     }
 
-    @Test func `a relaunched store goes on where the former one was`() async throws {
+    @Test func `a reopened store has the same accounts and tokens`() async throws {
         let directory = try TemporaryDirectory()
         let clock = FakeClock()
         let provider = try FakeProvider(clock: clock)
@@ -148,7 +148,7 @@ struct TokenTests {
         #expect(try await again.token(accounts[1].id) == "AT-7")
     }
 
-    @Test func `scopes that were not granted are named`() async throws {
+    @Test func `the error names the scopes that were not granted`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         let error = try await failure { try await test.store.accessToken(for: ada.id, scopes: ["read", "write"]) }
@@ -157,7 +157,7 @@ struct TokenTests {
         #expect(try await test.store.accessToken(for: ada.id, scopes: ["read"]).secret == Secret("AT-2"))
     }
 
-    @Test func `new tokens that cannot be saved are seen by nobody and saved with the next call`() async throws {
+    @Test func `tokens that fail to save are not returned and are saved on the next call`() async throws {
         let storage = FailingStorage()
         let test = try await TestStore(storage: storage)
         let ada = try await test.signIn()
@@ -171,7 +171,7 @@ struct TokenTests {
         #expect(try await test.savedTokens(ada.id)?.refreshToken == Secret("RT-3"))
     }
 
-    @Test func `tokens that were saved too late are refreshed, not given`() async throws {
+    @Test func `tokens that were saved after they expired are refreshed`() async throws {
         let storage = FailingStorage()
         let test = try await TestStore(storage: storage)
         let ada = try await test.signIn()
@@ -183,7 +183,7 @@ struct TokenTests {
         #expect(test.provider.refreshes == 2)
     }
 
-    @Test func `a provider is not asked while the store cannot be written`() async throws {
+    @Test func `no refresh is sent while the store is not writable`() async throws {
         let storage = FailingStorage()
         let test = try await TestStore(storage: storage)
         let ada = try await test.signIn()
@@ -214,7 +214,7 @@ struct TokenTests {
         #expect(try await failure { try await test.token(ada.id) }?.kind == .unknownAccount)
     }
 
-    @Test func `a sign-in during a refresh is not undone by it`() async throws {
+    @Test func `a refresh does not overwrite the tokens of a concurrent sign-in`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
         test.clock.advance(3600)
@@ -232,7 +232,7 @@ struct TokenTests {
         #expect(try await test.savedTokens(ada.id) == signedIn)
     }
 
-    @Test func `a clock set back signs nobody out`() async throws {
+    @Test func `a clock set back does not require a sign-in`() async throws {
         let test = try await TestStore()
         test.provider.change { $0.rotates = false }
         let ada = try await test.signIn()
@@ -241,7 +241,7 @@ struct TokenTests {
         #expect(try await test.token(ada.id) == "AT-2")
     }
 
-    @Test func `a token at its end that cannot be renewed needs a sign-in`() async throws {
+    @Test func `an expired token without a refresh token requires a sign-in`() async throws {
         let test = try await TestStore()
         test.provider.change { $0.rotates = false }
         let ada = try await test.signIn()
@@ -251,7 +251,7 @@ struct TokenTests {
         #expect(try await test.store.account(ada.id) == ada)
     }
 
-    @Test func `used accounts do not pile up in memory`() async throws {
+    @Test func `the number of cached records is limited`() async throws {
         let test = try await TestStore()
         for number in 0..<1100 {
             let record = AccountRecord(

@@ -8,17 +8,17 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-/// The program `store-process`, running beside the test. It is killed when the value goes.
+/// The program `store-process` in a child process, which ends with this value.
 ///
-/// Sendable is sound: the process is started in `init`, and afterwards only signalled and waited for, each once at a time.
+/// Sendable is sound: `init` starts the process. Later calls only send a signal or wait, one at a time.
 final class TestProcess: @unchecked Sendable {
     private let process = Process()
     private let output = Pipe()
     private let input = Pipe()
     private let lines: AsyncStream<String>
 
-    /// Starts the program with these words: as the user `nobody` when told so and the test runs as root; with an umask that
-    /// takes nothing away when told so.
+    /// Starts the program with these arguments. With `asNobody`, root starts it as the user `nobody`; with
+    /// `isUnmasked`, the umask is 0.
     init(_ words: [String], asNobody: Bool = false, isUnmasked: Bool = false) throws {
         let program = Self.products.appending(path: "store-process").path
         if asNobody, geteuid() == 0 {
@@ -38,11 +38,11 @@ final class TestProcess: @unchecked Sendable {
         let reading = output.fileHandleForReading
         try process.run()
         process.limit(seconds: 600)
-        // A thread of its own, because reading blocks.
+        // Reading blocks, so it has a separate thread.
         Thread {
             var rest = Data()
             while true {
-                // Gives what is there; read(upToCount:) would wait for all of it.
+                // Returns the available bytes; read(upToCount:) would wait for all of them.
                 let chunk = reading.availableData
                 if chunk.isEmpty { break }
                 rest += chunk
@@ -62,29 +62,29 @@ final class TestProcess: @unchecked Sendable {
             ?? Bundle.main.bundleURL
     }
 
-    /// Waits until the program says this; false when it ended without.
+    /// Waits until the program prints this line. Returns false if the program ends first.
     func says(_ line: String) async -> Bool {
         for await said in lines where said == line { return true }
         return false
     }
 
-    /// Lets the program go on.
+    /// Lets the program continue.
     func goOn() { try? input.fileHandleForWriting.write(contentsOf: Data("\n".utf8)) }
 
-    /// What it says from now to its end.
+    /// Returns the remaining lines until the program ends.
     func rest() async -> [String] {
         var all: [String] = []
         for await line in lines { all.append(line) }
         return all
     }
 
-    /// The next line; nil at its end.
+    /// Returns the next line, or `nil` at the end.
     func nextLine() async -> String? {
         for await line in lines { return line }
         return nil
     }
 
-    /// Ends it as nothing else does: at once, between any two instructions.
+    /// Kills the process immediately, between any two instructions.
     func kill() { if process.isRunning { signalled(process.processIdentifier) } }
 }
 

@@ -7,24 +7,24 @@ import Synchronization
 @testable import SealedStorage
 import Platform
 
-/// A storage that fails when a test wants it to.
+/// A storage that fails when a test requests it.
 final class FailingStorage: WrappedStorage {
     static let fault = StorageError(.full, location: "memory", reason: "no space", hint: "free some space")
 
     struct InjectedErrors {
-        /// How many of the next replacements fail.
+        /// The number of the next replacements that fail.
         var replacements = 0
-        /// The kind of their error.
+        /// The kind of the error.
         var kind = StorageError.Kind.readOnly
         var isReadOnly = false
-        /// How many of the next looks into the log fail.
+        /// The number of the next reads of the log that fail.
         var looks = 0
     }
 
     let inner = MemoryStorage()
     private let faults = Mutex(InjectedErrors())
 
-    /// How many of the next reads of the log fail.
+    /// The number of reads of the log that still fail.
     var failuresLeft: Int { faults.withLock { $0.looks } }
 
     func change(_ body: (inout InjectedErrors) -> Void) { faults.withLock { body(&$0) } }

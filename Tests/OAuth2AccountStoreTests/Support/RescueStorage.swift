@@ -9,7 +9,7 @@ import Testing
 @testable import OAuth2AccountStore
 @testable import SealedStorage
 
-/// A storage with rescue files whose records cannot be saved if a test wants that.
+/// A storage with rescue files. A test can make its saves fail.
 final class RescueStorage: WrappedStorage, RecordRescue {
     let inner = MemoryStorage()
     let directory: TemporaryDirectory

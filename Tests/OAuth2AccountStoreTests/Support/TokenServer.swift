@@ -12,14 +12,15 @@ import Synchronization
 @testable import SealedStorage
 import Platform
 
-/// A token endpoint on loopback for other processes: it rotates refresh tokens and ends the chain when one is used twice.
+/// A token endpoint on loopback for other processes. It rotates refresh tokens and revokes all of them if one is used
+/// twice.
 final class TokenServer: Sendable {
     struct State {
         var good: Set<String> = []
         var issued = 0
         var refreshes = 0
         var reuses = 0
-        /// How many of the next requests are never answered, and have no effect.
+        /// The number of the next requests that get no response and have no effect.
         var stalls = 0
     }
 
@@ -31,10 +32,10 @@ final class TokenServer: Sendable {
         listener = try LoopbackListener(limits: .server) { [core] in await core.answer($0) }
     }
 
-    /// Reached when a request came that is not answered.
+    /// A gate that a request without a response reaches.
     var stalled: Gate { core.stalled }
 
-    /// The state, and the answers from it.
+    /// The state, and the responses that depend on it.
     final class Core: Sendable {
         let state = Mutex(State())
         let stalled = Gate()
@@ -77,7 +78,7 @@ final class TokenServer: Sendable {
     var counts: State { core.state.withLock { $0 } }
     func change(_ body: (inout State) -> Void) { core.state.withLock { body(&$0) } }
 
-    /// Makes a store with one account whose token has expired.
+    /// Creates a store with one account whose token has expired.
     func makeStore(in directory: StoreLocation) async throws -> Account.ID {
         change { $0.good = ["RT-0"] }
         var type = try TestStore.type("graph", redirect: "http://127.0.0.1/callback")
