@@ -153,7 +153,7 @@ def run(checks, world):
         print("skipped: the browser, because there is no tmux", flush=True)
         return
     # In a session of its own, which has no terminal.
-    checks.ends("without a terminal it is a usage error", world.start("browse").finish(), 2, "needs a terminal", "hint:")
+    checks.ends("browse without a terminal is a usage error", world.start("browse").finish(), 2, "needs a terminal", "hint:")
     provider = Provider(world, "--users", "3000", "--log")
     network = Network(world, provider.port)
     settings = provider.settings

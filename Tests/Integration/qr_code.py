@@ -59,7 +59,7 @@ def without_library(checks, world):
     waiting = world.start("sign-in", "--device", "--qr", LD_LIBRARY_PATH=folder)
     text = waiting.wait_for(lambda running: running.err if "Waiting." in running.err else None) or waiting.err
     waiting.stop()
-    checks.check("without the library it is named, and the sign-in goes on", "libqrencode4" in text, text)
+    checks.check("without the QR library sign-in names its package and continues", "libqrencode4" in text, text)
 
 
 def library():

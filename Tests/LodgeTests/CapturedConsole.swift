@@ -1,7 +1,7 @@
 @testable import CommandLineKit
 @testable import lodge
 
-/// A console whose two streams can be read.
+/// A console that captures both streams.
 @MainActor struct CapturedConsole {
     let output = CapturedOutput()
     let errorOutput = CapturedOutput()

@@ -38,8 +38,8 @@ struct VectorCoverageTests {
     static let held: [String: [String: [String]]] = [
         "dpop": ["DP-026": ["the code, refresh and resource requests have proofs of one key in the sealed record"]],
         "redaction": [
-            "RD-012": ["what --debug shows of requests has neither fields nor content"],
-            "RD-013": ["what --debug shows of requests has neither fields nor content"],
+            "RD-012": ["--debug prints neither header fields nor content of requests"],
+            "RD-013": ["--debug prints neither header fields nor content of requests"],
         ],
         "request-building": [
             "RB-062": ["a one-hour token is stale if less than the margin of ten seconds is left"],

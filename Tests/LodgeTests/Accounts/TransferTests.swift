@@ -9,7 +9,7 @@ import Testing
 @MainActor @Suite struct TransferTests {
     private static let answer = #"{"access_token": "AT-file", "token_type": "Bearer", "refresh_token": "RT-file"}"#
 
-    @Test func `accounts are imported from standard input or a file, once`() async throws {
+    @Test func `accounts import adds the accounts of standard input or a file once`() async throws {
         let terminal = try await Terminal()
         let first = await terminal.run("accounts", "import", input: Self.answer)
         #expect(first.status == 0, "\(first.errors)")
@@ -23,7 +23,7 @@ import Testing
         #expect(!first.output.contains("RT-file") && !second.output.contains("AT-file"))
     }
 
-    @Test func `a file may be a pipe whose writer takes its time`() async throws {
+    @Test func `accounts import reads a pipe with a slow writer`() async throws {
         let terminal = try await Terminal()
         let path = terminal.folder.appending(path: "pipe").path
         try #require(mkfifo(path, 0o600) == 0)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: ["", "{", "[7]", #"{"access_token": 7}"#])
-    func `a bad file is told with its place`(text: String) async throws {
+    func `a damaged import file is an error with its location`(text: String) async throws {
         let terminal = try await Terminal()
         let answer = await terminal.run("accounts", "import", input: text)
         #expect(answer.status == 2)
@@ -55,7 +55,7 @@ import Testing
         #expect(answer.errors.contains("\nhint: "))
     }
 
-    @Test func `a file without an account that fits ends with 3`() async throws {
+    @Test func `an import without a matching account exits with 3`() async throws {
         let terminal = try await Terminal()
         let answer = await terminal.run(
             "accounts", "import",
@@ -64,7 +64,7 @@ import Testing
         #expect(await terminal.run("accounts", "import", "/no/such/file").status == 1)
     }
 
-    @Test func `an export needs its word, is private, and comes back`() async throws {
+    @Test func `accounts export requires --reveal-secrets, creates a private file and can be imported`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         let refused = await terminal.run("accounts", "export")
@@ -84,7 +84,7 @@ import Testing
         #expect(await terminal.run("accounts", "import", path).lines.last?.hasPrefix("unchanged") == true)
     }
 
-    @Test func `a name of one's own is good for --account`() async throws {
+    @Test func `--account accepts the name that accounts rename sets`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         #expect(await terminal.run("accounts", "rename", "ada@contoso.example", "work").status == 0)
@@ -179,11 +179,11 @@ import Testing
     }
 
     @Test(arguments: ["-----BEGIN PGP MESSAGE-----\n\nhQ==\n", "\u{C3}\u{28}"])
-    func `an encrypted file names the command that decrypts it`(text: String) async throws {
+    func `an encrypted file is an error with the command to decrypt it`(text: String) async throws {
         let terminal = try await Terminal()
         let path = terminal.folder.appending(path: "ada's.tokens")
         var bytes = Data(text.utf8)
-        // The second is the beginning of what `gpg --symmetric` writes.
+        // The second file starts like the output of `gpg --symmetric`.
         if bytes.first == 0xC3 { bytes = Data([0x8C, 0x0D, 0x04, 0x09, 0x03, 0x08]) }
         try bytes.write(to: path)
         let refused = await terminal.run("accounts", "import", path.path)
@@ -280,7 +280,7 @@ import Testing
         "account", "account \"a\"", "account \"a\" {", "account \"a\" { client_id", "account \"a\" { client_id = \"",
         "x = [",
         "services:", "services:\n  : :", "a\n\u{0}", "//", "\"\\", "<html>", "[section]\nkey = value\n",
-    ]) func `a file of another kind is an error`(text: String) async throws {
+    ]) func `a file in another format is an error`(text: String) async throws {
         let terminal = try await Terminal()
         let refused = await terminal.run("accounts", "import", input: text)
         #expect(

@@ -8,7 +8,7 @@ import Testing
 @testable import TerminalBrowser
 @testable import lodge
 
-/// The parts of a run of the browser.
+/// Tests the parts of a browse session.
 @Suite struct SessionPartsTests {
     private func folder() throws -> URL {
         let folder = FileManager.default.temporaryDirectory.appending(path: "lodge-\(UUID().uuidString)")
@@ -16,9 +16,9 @@ import Testing
         return folder
     }
 
-    // MARK: The inbox
+    // MARK: The event queue
 
-    @Test func `events are given all at once, in their order`() async {
+    @Test func `next returns all queued events in order`() async {
         let inbox = EventQueue()
         inbox.post([.key(.up), .key(.down)])
         inbox.post(.tick)
@@ -27,7 +27,7 @@ import Testing
         guard case .key(.up)? = events.first, case .tick? = events.last else { return #expect(Bool(false)) }
     }
 
-    @Test func `whoever waits is woken by an event, by the end, and by being cancelled`() async {
+    @Test func `an event, the end of the queue and cancellation each wake the waiting task`() async {
         let inbox = EventQueue()
         async let first = inbox.next()
         inbox.post(.tick)
@@ -38,7 +38,7 @@ import Testing
         #expect(await inbox.next() == nil)
     }
 
-    @Test func `the keyboard has to wait when too much is not handled yet`() async {
+    @Test func `the queue is full while too many events are not handled`() async {
         let inbox = EventQueue()
         inbox.post([BrowseEvent](repeating: .key(.down), count: 5000))
         #expect(inbox.isFull)
@@ -57,13 +57,15 @@ import Testing
         ),
         ("https://user:pass@a.example", "/"),
     ])
-    func `a line of the log has path and query, without what may be secret`(_ address: String, _ line: String) throws {
+    func `a line of the request log has the path and query, with secrets redacted`(_ address: String, _ line: String)
+        throws
+    {
         #expect(RequestLog.target(try #require(URL(string: address))) == line)
     }
 
     // MARK: Copying
 
-    @Test func `the program of the desktop copies, the next one where it fails, and none without a desktop`() async {
+    @Test func `the desktop's clipboard program copies; if it fails, the next one; without a desktop, none`() async {
         let asked = Mutex<[String]>([])
         func clipboard(_ environment: [String: String], working: String?) -> BrowseClipboard {
             BrowseClipboard(environment: environment) { words, input, _ in
@@ -80,7 +82,7 @@ import Testing
         #endif
     }
 
-    @Test func `a program is given the text on its standard input, whole, however long`() async throws {
+    @Test func `a program gets the whole text on its standard input, of any length`() async throws {
         let folder = try folder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let environment = ["PATH": "/usr/bin:/bin", "PLACE": folder.path]
@@ -90,8 +92,8 @@ import Testing
         #expect(try Data(contentsOf: folder.appending(path: "text")) == Data(text))
     }
 
-    @Test func `a program that fails, is not there, or takes nothing did not copy`() async {
-        // As the program does: a pipe that nobody reads is an error, not the end.
+    @Test func `a program that fails, does not exist or reads no input did not copy`() async {
+        // As in the program, a write to a closed pipe must be an error and not a signal.
         TerminalState.prepareStandardStreams()
         let environment = ["PATH": "/usr/bin:/bin"]
         #expect(await !ProgramWithInput(words: ["false"], environment: environment).run(input: [1]))
@@ -101,7 +103,7 @@ import Testing
                 input: [UInt8](repeating: 1, count: 1 << 20)))
     }
 
-    @Test func `OSC 52 carries the text, and both ways in tmux`() {
+    @Test func `OSC 52 contains the text, and in tmux both forms`() {
         #expect(OSC52.sequence(for: "a@b", isInTmux: false) == "\u{1B}]52;c;YUBi\u{07}")
         #expect(
             OSC52.sequence(for: "a@b", isInTmux: true)
@@ -110,7 +112,7 @@ import Testing
 
     // MARK: Exporting
 
-    @MainActor @Test func `users are written to a new file in each format, which never replaces one`() throws {
+    @MainActor @Test func `users are exported to a new file in each format, and existing files remain`() throws {
         let folder = try folder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let ada = User(json: ["id": "1", "displayName": "Ada Lovelace", "mail": "ada@contoso.example"])
@@ -132,7 +134,7 @@ import Testing
 
     // MARK: Failures
 
-    @Test func `a failure has the command's words, and says what mends it`() {
+    @Test func `a browse error has the message of the command and its remedy`() {
         let busy = BrowseFailure(reporting: DirectoryError(.throttled, status: 429, retryAfter: .seconds(12)))
         #expect(busy.summary == "the directory takes no more requests for now" && busy.retryAfter == .seconds(12))
         #expect(BrowseFailure(reporting: DirectoryError(.throttled, status: 429)).retryAfter != nil)
@@ -143,7 +145,7 @@ import Testing
         #expect(denied.summary.contains("User.Read.All") && !denied.needsSignIn && !denied.isNetwork)
     }
 
-    @Test func `a failure of the browser's own is told in its own words`() {
+    @Test func `an error of browse itself keeps its message`() {
         #expect(BrowseFailure(reporting: BrowseFailure.notSignedIn) == .notSignedIn)
         let partial = BrowseFailure(summary: "the copy on this machine is not complete", reason: "x", hint: "y")
         #expect(BrowseFailure(reporting: partial) == partial)

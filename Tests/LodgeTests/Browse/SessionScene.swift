@@ -5,7 +5,7 @@ import Synchronization
 @testable import TerminalBrowser
 @testable import lodge
 
-/// A terminal of values: what it shows can be waited for, and keys pressed.
+/// A terminal in memory. Tests wait for its screen and press keys.
 final class ValueTerminal: BrowseTerminal {
     private struct State {
         var screen: Screen?
@@ -55,7 +55,7 @@ final class ValueTerminal: BrowseTerminal {
     func press(_ keys: Key...) { inbox.post(keys.map { .key($0) }) }
     func type(_ text: String) { inbox.post(text.map { .key(.character($0)) }) }
 
-    /// Waits until the screen is so. The test's time limit ends a wait in vain, with the screen as it is.
+    /// Waits until the screen meets the condition. If it never does, the test's time limit ends the wait.
     @discardableResult
     func wait(_ condition: @escaping @Sendable (Screen) -> Bool) async -> Screen? {
         await withTaskCancellationHandler {
@@ -84,7 +84,7 @@ final class ValueTerminal: BrowseTerminal {
 }
 
 extension Terminal {
-    /// Runs `browse` with these words while a person does something with its terminal. It ends with ctrl-c at the latest.
+    /// Runs `browse` with these words while a function acts for the user. At the end it presses ctrl-c.
     func browse(
         _ words: String..., person: @escaping @MainActor (ValueTerminal) async throws -> Void
     ) async throws -> (transcript: Transcript, terminal: ValueTerminal) {
@@ -107,10 +107,10 @@ extension Terminal {
         return (await transcript, terminal)
     }
 
-    /// The requests for lists of people so far.
+    /// The queries for lists of users so far.
     var searches: [String] { provider.searches }
 
-    /// Settings with a second type, `other`, that leads to another provider.
+    /// Returns settings with a second type, `other`, at another provider.
     func nested(beside other: LoopbackProvider) -> String {
         """
         {"defaultType": "local", "types": {"local": \(type(provider)), "other": \(type(other))}}
@@ -127,6 +127,6 @@ extension Terminal {
 }
 
 extension LoopbackProvider {
-    /// The requests for lists of people so far.
+    /// The queries for lists of users so far.
     var searches: [String] { log().filter { $0.method == "GET" && $0.path.hasSuffix("/users") }.map { $0.query ?? "" } }
 }

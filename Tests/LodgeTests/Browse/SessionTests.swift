@@ -7,9 +7,9 @@ import Testing
 @testable import TerminalBrowser
 @testable import lodge
 
-/// `browse` as a whole, in a terminal of values, beside a local provider.
+/// Tests complete sessions of `browse` in a terminal in memory, with a local provider.
 @MainActor @Suite(.timeLimit(.scaled(minutes: 15))) struct SessionTests {
-    @Test func `what is typed is searched for with one request, and q ends it`() async throws {
+    @Test func `typed text is searched with one request, and q ends browse`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         let (transcript, screen) = try await terminal.browse { screen in
@@ -24,7 +24,7 @@ import Testing
         #expect(screen.closings == 1)
     }
 
-    @Test func `without an account it offers to sign in, does, and searches at once`() async throws {
+    @Test func `without an account browse offers a sign-in, then searches`() async throws {
         let terminal = try await Terminal()
         let (transcript, screen) = try await terminal.browse("ada") { screen in
             await screen.wait(for: "You are not signed in")
@@ -36,7 +36,7 @@ import Testing
         #expect(await terminal.run("accounts").output.contains("ada@contoso.example"))
     }
 
-    @Test func `a sign-in that is denied is told on the screen`() async throws {
+    @Test func `a denied sign-in is shown on the screen`() async throws {
         let terminal = try await Terminal()
         terminal.person(.denies)
         _ = try await terminal.browse { screen in
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `a first sign-in that the network fails speaks of no saved one`() async throws {
+    @Test func `a first sign-in that fails because of the network does not mention a saved sign-in`() async throws {
         let terminal = try await Terminal()
         terminal.provider.close()
         _ = try await terminal.browse { screen in
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `the next page is asked for near the end, and not before`() async throws {
+    @Test func `the next page is requested near the end of the list, but not earlier`() async throws {
         var configuration = LoopbackProvider.Configuration()
         configuration.userCount = 20_000
         let terminal = try await Terminal(configuration)
@@ -73,7 +73,7 @@ import Testing
         #expect(terminal.searches.count == 2)
     }
 
-    @Test func `a page that did not come can be asked for again, and goes on where the list ends`() async throws {
+    @Test func `a failed page can be requested again and continues the list`() async throws {
         var configuration = LoopbackProvider.Configuration()
         configuration.userCount = 20_000
         let terminal = try await Terminal(configuration)
@@ -94,7 +94,7 @@ import Testing
         #expect(terminal.searches[1] == terminal.searches[2] && terminal.searches[1].contains("skiptoken"))
     }
 
-    @Test func `a busy directory is asked again when its pause is over`() async throws {
+    @Test func `a throttled search is repeated after the delay`() async throws {
         var configuration = LoopbackProvider.Configuration()
         try configuration.injectedErrors.add(parsing: "directory-429=1:1")
         let terminal = try await Terminal(configuration)
@@ -109,7 +109,7 @@ import Testing
         #expect(terminal.searches.last?.contains("ada") == true)
     }
 
-    @Test func `with a copy people are there without the directory, and with --offline from the copy alone`()
+    @Test func `with an offline copy browse finds users without the directory, with --offline only in the copy`()
         async throws
     {
         let terminal = try await Terminal()
@@ -125,7 +125,9 @@ import Testing
         }
     }
 
-    @Test func `another account is used for this run, and one that comes from elsewhere is listed`() async throws {
+    @Test func `the selected account applies to this session, and new accounts of other processes are listed`()
+        async throws
+    {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         _ = try await terminal.browse("ada") { screen in
@@ -146,7 +148,7 @@ import Testing
         #expect(await terminal.run("me").output.contains("Ada"))
     }
 
-    @Test func `another account's people come from its own directory`() async throws {
+    @Test func `users of another account come from its own directory`() async throws {
         var configuration = LoopbackProvider.Configuration()
         configuration.userCount = 20_000
         let other = try await LoopbackProvider(configuration: configuration)
@@ -173,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func `the only account that another process signs in is used`() async throws {
+    @Test func `browse uses the only account that another process signs in`() async throws {
         let other = try await LoopbackProvider()
         defer { other.close() }
         let terminal = try await Terminal()
@@ -191,7 +193,7 @@ import Testing
         }
     }
 
-    @Test func `the end of the program from outside gives the terminal back`() async throws {
+    @Test func `a signal that ends browse restores the terminal`() async throws {
         let terminal = try await Terminal()
         let (terminals, ready) = AsyncStream.makeStream(of: ValueTerminal.self)
         terminal.browseTerminal = { inbox in
@@ -209,13 +211,13 @@ import Testing
         #expect(screen.closings == 1)
     }
 
-    @Test func `a terminal that is gone ends it`() async throws {
+    @Test func `browse ends when its terminal is closed`() async throws {
         let terminal = try await Terminal()
         let (transcript, _) = try await terminal.browse { screen in screen.inbox.end() }
         #expect(transcript.status == 130)
     }
 
-    @Test func `copying, stopping and drawing anew are the terminal's`() async throws {
+    @Test func `the terminal copies, suspends and redraws`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         let (_, screen) = try await terminal.browse("ada") { screen in
@@ -230,7 +232,7 @@ import Testing
         #expect(screen.suspensions == 1 && screen.redraws == 2)
     }
 
-    @Test func `the request log has each request, and no token`() async throws {
+    @Test func `the request log has every request and no token`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         let token = await terminal.run("token").output.split(separator: "\n").first.map(String.init) ?? "none"
@@ -243,7 +245,7 @@ import Testing
         #expect(!screen.text.contains(token.prefix(12)) && !screen.text.contains("Bearer"))
     }
 
-    @Test func `without a terminal it is a usage error`() async throws {
+    @Test func `browse without a terminal is a usage error`() async throws {
         let terminal = try await Terminal()
         let transcript = await terminal.run("browse", "--offline")
         #expect(

@@ -21,20 +21,20 @@ import Testing
         return kind
     }
 
-    @Test func `the first word is a command, and the next one what it has below it`() {
+    @Test func `the first word completes to commands, the next word to subcommands`() {
         #expect(words("").contains("search") && words("").contains("completion"))
         #expect(words("accounts", "") == commandSyntax.root.subcommand("accounts")?.subcommands.map(\.name))
         #expect(words("--output", "json", "-o", "table", "accounts", "").contains("use"))
     }
 
-    @Test func `options are those of the command and of every command, but those that are there already`() {
+    @Test func `options of the command and global options are completed, except those already typed`() {
         let options = words("search", "--surname", "x", "--")
         #expect(options.contains("--given-name") && options.contains("--output") && !options.contains("--surname"))
         #expect(words("sign-in", "--scope", "a", "--").contains("--scope"))
         #expect(!words("accounts", "--").contains("--given-name"))
     }
 
-    @Test func `the value of an option is completed in each way of writing it`() {
+    @Test func `an option's value is completed in every spelling of the option`() {
         #expect(kind("search", "--output", "") == .format)
         #expect(kind("search", "-o", "") == .format)
         #expect(Completion(after: ["search"], of: "--output=j", in: commandSyntax).prefix == "--output=")
@@ -45,7 +45,7 @@ import Testing
         #expect(kind("search", "--no-such=", "") != .file)
     }
 
-    @Test func `a file's name is completed after the @ that begins it, and nowhere else`() {
+    @Test func `a file name is completed only after the @ that starts it`() {
         func begun(_ line: String...) -> String? {
             let current = line.last ?? ""
             return Completion(after: ["request"] + line.dropLast(), of: current, in: commandSyntax)
@@ -57,7 +57,7 @@ import Testing
         #expect(kind("request", "--data", "@") == .content && kind("request", "--output", "") == .file)
     }
 
-    @Test func `arguments are what their place says, also after two dashes and options`() {
+    @Test func `arguments are completed by position, even after -- and options`() {
         #expect(kind("sign-in", "") == .type)
         #expect(kind("accounts", "use", "--output", "json", "") == .account)
         #expect(kind("accounts", "use", "ada", "") == CompletionKind.none)
@@ -65,7 +65,7 @@ import Testing
         #expect(kind("search", "--", "--out") == CompletionKind.none)
     }
 
-    @Test func `help offers the commands that it explains`() {
+    @Test func `help completes to the commands that it explains`() {
         #expect(words("help", "").contains("options") && words("help", "").contains("search"))
         #expect(words("help", "accounts", "").contains("use"))
         #expect(words("help", "no-such", "").isEmpty)

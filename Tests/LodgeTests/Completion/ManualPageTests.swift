@@ -5,7 +5,7 @@ import Testing
 @testable import lodge
 
 @Suite struct ManualPageTests {
-    @Test func `there is a page of the program and one of each command, with all that each can do`() throws {
+    @Test func `each command has a manual page with all its options`() throws {
         let pages = ManualPage.all(commandSyntax)
         #expect(
             pages.map(\.name) == ["lodge.1"] + commandSyntax.root.subcommands.map { "lodge-\($0.name).1" } + [
@@ -29,7 +29,7 @@ import Testing
         for status in ExitStatus.allCases { #expect(program.contains(".B \(status.rawValue)\n")) }
     }
 
-    @Test func `the page of a guide has its headings, and its examples unchanged`() throws {
+    @Test func `the manual page of a guide has its headings and its examples unchanged`() throws {
         let guide = HelpPage(name: "x", summary: "Use it.", isGuide: true) { help in
             help.paragraph("To set it up:") + ["", "File (~/.x):", "", "  set 'a'", "", "  .b", "", "Then it works."]
         }
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `the reference has every command, every option with its variable, and every page of help`() throws {
+    @Test func `the reference has every command, every option with its variable, and every help page`() throws {
         let pages = Dictionary(uniqueKeysWithValues: ReferencePage.all(commandSyntax))
         let program = try #require(pages["lodge.md"])
         for command in commandSyntax.root.subcommands {
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `what Markdown would take for its own is written as text`() throws {
+    @Test func `Markdown syntax in texts is escaped`() throws {
         let command = CommandSpec(
             "x", "Do *it* <b> [a](b) `c`.", examples: ["lodge x"], options: [.flag("f", "a|b_c")])
         let syntax = CommandSyntax(root: CommandSpec("lodge", "Try.", subcommands: [command]), globalOptions: [])
@@ -93,7 +93,7 @@ import Testing
         #expect(page.contains(#"Do \*it\* \<b\> \[a\](b) \`c\`."#) && page.contains(#"a\|b\_c"#))
     }
 
-    @Test func `what the macros would take for their own is written as text`() throws {
+    @Test func `roff syntax in texts is escaped`() throws {
         let command = CommandSpec(
             "x", "Do \\n 'it'.", discussion: ".hidden `a` ~ ^ –", examples: ["'quoted' --a-b"])
         let syntax = CommandSyntax(root: CommandSpec("lodge", "Try.", subcommands: [command]), globalOptions: [])

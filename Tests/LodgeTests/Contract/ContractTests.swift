@@ -4,15 +4,15 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// What the declaration of the commands promises, command by command and option by option.
+/// The contract of the command declarations, for each command and option.
 @Suite struct ContractTests {
-    /// A command that runs, and the words that lead to it.
+    /// A command that can be run, and the words that select it.
     struct Leaf: CustomTestStringConvertible, Sendable {
         let chain: [CommandSpec]
         var command: CommandSpec { chain[chain.count - 1] }
         var path: [String] { chain.dropFirst().map(\.name) }
         var testDescription: String { path.joined(separator: " ") }
-        /// A line with all the arguments that it must have.
+        /// A command line with all required arguments.
         var line: [String] {
             path + command.arguments.filter { !$0.isOptional }.map { _ in "word" }
         }
@@ -26,12 +26,12 @@ import Testing
         return leaves([commandSyntax.root])
     }()
 
-    @Test func `the declarations are sound`() {
+    @Test func `the command declarations are valid`() {
         #expect(commandSyntax.problems().isEmpty)
         #expect(Self.commands.count > 30)
     }
 
-    @Test(arguments: commands) func `each command is run by a transcript, with each of its options`(leaf: Leaf) throws {
+    @Test(arguments: commands) func `a transcript runs each command with each of its options`(leaf: Leaf) throws {
         guard leaf.path != ["help"] else { return }
         let sources = try TranscriptSources.all.get()
         var words = leaf.chain.dropFirst().map { [$0.name] + $0.aliases }
@@ -45,7 +45,7 @@ import Testing
         #expect(missing.isEmpty, "no transcript runs it with these options")
     }
 
-    @Test func `each option of every command is in a transcript`() throws {
+    @Test func `a transcript uses each global option`() throws {
         let sources = try TranscriptSources.all.get()
         let missing = commandSyntax.globalOptions.filter { option in
             !sources.lines.contains { line in
@@ -57,8 +57,7 @@ import Testing
         #expect(missing.map(\.name).isEmpty)
     }
 
-    @Test(arguments: commands) func `each command begins its help with an example that can be typed`(leaf: Leaf) throws
-    {
+    @Test(arguments: commands) func `the help of each command starts with a valid example`(leaf: Leaf) throws {
         for command in leaf.chain { #expect(!command.examples.isEmpty, "\(command.name)") }
         for example in leaf.command.examples {
             let words = try #require(Self.words(of: example.line), "\(example)")
@@ -74,7 +73,7 @@ import Testing
         }
     }
 
-    /// The words after `lodge` in a line for a shell, up to what is the shell's.
+    /// Returns the words after `lodge` in a shell command line, up to the first operator of the shell.
     static func words(of example: String) -> [String]? {
         guard let range = example.firstRange(of: #/(^|[ (])lodge /#) else { return nil }
         var words: [String] = []
@@ -100,7 +99,7 @@ import Testing
         return words + (word.map { [$0] } ?? [])
     }
 
-    @Test func `every help fits 80 columns and 50 lines, every page too`() {
+    @Test func `every help text and page fits in 80 columns and 50 lines`() {
         var topics = commandSyntax.reference.pages.map { HelpTopic.page($0.name) } + [.command([])]
         func collect(_ command: CommandSpec, _ path: [String]) {
             for next in command.subcommands {
@@ -122,7 +121,7 @@ import Testing
         }
     }
 
-    /// A value that the option takes.
+    /// Returns a valid value of the option.
     private static func value(of option: OptionSpec) -> String {
         switch option.value {
         case .flag: "1"
@@ -134,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: commands)
-    func `each global option has a variable that a typed option overrides, and no other option has one`(
+    func `only global options have a variable, which the option overrides`(
         leaf: Leaf
     ) throws {
         guard leaf.path != ["help"] else { return }
@@ -142,7 +141,7 @@ import Testing
             let derived = commandSyntax.variable(named: option.name)
             guard let variable = commandSyntax.variable(of: option) else {
                 #expect(option.name == "help" || leaf.chain.contains { $0.options.contains(option) }, "\(option.name)")
-                // Also not the value of another option of the same name.
+                // The variable does not set another option of the same name either.
                 let found = try commandSyntax.parse(
                     arguments: leaf.line, environment: [derived: Self.value(of: option)])
                 #expect(found.source(of: option) == nil, "\(option.name)")
@@ -161,10 +160,10 @@ import Testing
         }
     }
 
-    @Test(arguments: commands) func `an option that is mistyped names the nearest`(leaf: Leaf) throws {
+    @Test(arguments: commands) func `a mistyped option suggests the closest option`(leaf: Leaf) throws {
         guard leaf.path != ["help"] else { return }
         for option in commandSyntax.options(for: leaf.chain) where option.name.count > 3 {
-            // One letter less, as fingers do.
+            // Leave out the last letter.
             let wrong = "--" + option.name.dropLast()
             guard !commandSyntax.options(for: leaf.chain).contains(where: { "--" + $0.name == wrong }) else { continue }
             do throws(UsageError) {
@@ -177,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `a command that is mistyped names the nearest`() {
+    @Test func `a mistyped command suggests the closest command`() {
         for leaf in Self.commands where leaf.path[leaf.path.count - 1].count > 2 {
             let wrong = leaf.path.dropLast() + [String(leaf.path[leaf.path.count - 1].dropLast())]
             do throws(UsageError) {

@@ -4,20 +4,20 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// The documented environment variables are those that the program reads.
+/// The documented environment variables are the variables that the program reads.
 @Suite struct EnvironmentTests {
     private static let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(
         path: "../../../Sources"
     ).standardized
 
-    /// The variables of the help, one by one.
+    /// The variables that the help lists.
     private var documented: Set<String> {
         Set(
             commandSyntax.variables.map(\.name)
                 + commandSyntax.reference.variables.flatMap { $0.name.components(separatedBy: ", ") })
     }
 
-    /// The texts of Swift and C sources that could be names of variables, without those that only the help names.
+    /// Returns the string literals of Swift and C sources that look like variable names, except the literals of the help.
     private func literals() throws -> [String: Set<String>] {
         var found: [String: Set<String>] = [:]
         let files = try #require(FileManager.default.enumerator(at: Self.sources, includingPropertiesForKeys: nil))
@@ -31,10 +31,10 @@ import Testing
         return found
     }
 
-    @MainActor @Test func `every documented variable is read`() throws {
+    @MainActor @Test func `the sources contain every documented variable`() throws {
         let literals = try literals()
         let options = Set(commandSyntax.variables.map(\.name))
-        // Console+Screen.swift derives the name from the program's.
+        // Console+Screen.swift derives this name from the program's name.
         for name in documented.subtracting(options).subtracting(["LODGE_PAGER"]) {
             #expect(literals[name] != nil, "\(name) is not read")
         }
@@ -42,7 +42,7 @@ import Testing
         #expect(terminal.console.pagerCommand == "lodge-pager")
     }
 
-    @Test func `every variable that is read is documented`() throws {
+    @Test func `the help documents every variable that the sources read`() throws {
         let text = try sourcesThatReadTheEnvironment()
         let read = Set(
             (text.matches(of: /environment\[\s*"([A-Za-z0-9_]+)"/).map { $0.1 }

@@ -8,7 +8,7 @@ import Testing
 
 private let suites = SharedFolder.url("suites/text/blns.json") != nil
 
-/// Texts and tables that other programs were tested with: max-mapper/csv-spectrum, minimaxir/big-list-of-naughty-strings and
+/// Published test data of other projects: max-mapper/csv-spectrum, minimaxir/big-list-of-naughty-strings and
 /// flenniken/utf8tests.
 @MainActor @Suite(.enabled(if: suites, "the folder with the published suites does not exist"))
 struct PublishedTextTests {
@@ -41,7 +41,7 @@ struct PublishedTextTests {
         return sink.bytes
     }
 
-    /// Reads CSV as RFC 4180 defines it, without any code of the product.
+    /// Reads CSV as RFC 4180 defines it, without code of the product.
     private func table(_ bytes: some Collection<UInt8>) -> [[String]] {
         var rows: [[String]] = []
         var row: [String] = []
@@ -85,27 +85,27 @@ struct PublishedTextTests {
         return rows
     }
 
-    /// Published tables whose text has other values than their JSON, with the reason. The rows of the JSON are written and read.
+    /// Published tables whose CSV and JSON differ, with the reason. These tests write and read the rows of the JSON.
     private static let inconsistent = ["location_coordinates.csv": "the file is Latin-1, and has another phone number"]
 
-    @Test func `each published table is written as CSV that reads the same`() throws {
+    @Test func `each published table is unchanged after writing and reading it as CSV`() throws {
         let folder = try #require(SharedFolder.url("suites/csv/csvs"))
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
         #expect(names.count == 12)
         for name in names {
             let original = table(try bytes("csv/csvs/\(name)"))
             let value = try JSONValue(parsing: bytes("csv/json/\(name.replacing(".csv", with: ".json"))"))
-            // A table of one row is an object.
+            // A table with one row is a JSON object.
             let expected = (value.array ?? [value]).compactMap(\.object)
             let columns = try #require(original.first)
             let rows = expected.map { object in columns.map { object[$0]?.string ?? "" } }
-            // The reader of this test reads the published file as published.
+            // Check the reader of this test with the published file.
             if Self.inconsistent[name] == nil { #expect(Array(original.dropFirst()) == rows, "\(name)") }
             #expect(table(try output(.csv, columns, rows)) == [columns] + rows, "\(name)")
         }
     }
 
-    @Test func `each naughty string survives the formats for programs, and is harmless in a terminal`() throws {
+    @Test func `machine-readable formats keep each naughty string, and terminal output escapes it`() throws {
         let strings = try #require(try JSONValue(parsing: bytes("text/blns.json")).array).compactMap(\.string)
         #expect(strings.count == 515)
         let rows = strings.map { [$0, "b"] }
@@ -115,7 +115,7 @@ struct PublishedTextTests {
         #expect(try lines.map { try JSONValue(parsing: $0).array?.first?.string } == strings)
         let csv = table(try output(.csv, ["A", "B"], rows)).dropFirst().map { $0[0] }
         #expect(csv.count == strings.count)
-        // An apostrophe may guard a formula.
+        // A leading apostrophe may protect a formula.
         for (cell, string) in zip(csv, strings) { #expect(cell.filter { $0 != "'" } == string.filter { $0 != "'" }) }
         for format in [OutputFormat.table, .csv, .tsv, .vCard, .json, .jsonLines] {
             let bytes = try output(format, ["A", "B"], rows, isTerminal: true)

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The command lines that the tests of this folder run, as far as they stand in the sources as literals.
+/// The command lines that the tests of this folder run, as literals in the sources.
 struct TranscriptSources {
     /// The literals of each call of `run` and of each list, in order.
     let lines: [[String]]
 
-    /// Every test but those of the parser, which run nothing; read once.
+    /// The sources of all tests except the parser tests, which run no commands.
     static let all = Result { try TranscriptSources() }
 
     private init() throws {
@@ -18,7 +18,7 @@ struct TranscriptSources {
             .flatMap { Self.lines(in: try String(contentsOf: $0, encoding: .utf8)) }
     }
 
-    /// Whether a line runs this command with this option.
+    /// Returns whether a test runs this command with this option.
     func runs(_ command: [[String]], with option: String? = nil) -> Bool {
         lines.contains { line in
             let words = line.prefix(command.count)
@@ -30,13 +30,13 @@ struct TranscriptSources {
         }
     }
 
-    /// The string literals between each `run(` or `[` and its end. One pass: a list within a call is a line of its own too.
+    /// Returns the string literals between each `run(` or `[` and its end. A list in a call is also a separate line.
     static func lines(in source: String) -> [[String]] {
         let opening: Set<UInt8> = [UInt8(ascii: "("), UInt8(ascii: "[")]
         let closing: Set<UInt8> = [UInt8(ascii: ")"), UInt8(ascii: "]")]
         let (quote, backslash) = (UInt8(ascii: "\""), UInt8(ascii: "\\"))
         var lines: [[String]] = []
-        // The brackets that are open, each with the literals so far; nil for those of no interest.
+        // The open brackets, each with its literals so far, or `nil` if the bracket is irrelevant.
         var open: [[String]?] = []
         var word: [UInt8] = []
         var rest = Array(source.utf8)[...]
@@ -60,6 +60,6 @@ struct TranscriptSources {
 }
 
 extension URL {
-    /// The name of the folder that the file is in.
+    /// The name of the folder of the file.
     fileprivate var parent: String { deletingLastPathComponent().lastPathComponent }
 }

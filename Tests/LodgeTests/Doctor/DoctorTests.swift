@@ -12,7 +12,7 @@ import Testing
         try #require(try JSONValue(parsing: transcript.output).array).compactMap(\.object)
     }
 
-    @Test func `all is well after a sign-in`() async throws {
+    @Test func `doctor finds no problems after a sign-in`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         let answer = await terminal.run("doctor")
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `warnings alone end with 0`() async throws {
+    @Test func `doctor exits with 0 if it finds only warnings`() async throws {
         let terminal = try await Terminal()
         let answer = await terminal.run("doctor", "--offline", "-o", "json")
         #expect(answer.status == 0)
@@ -32,7 +32,7 @@ import Testing
         #expect(warning["check"] == "accounts" && warning["remedy"] == "lodge sign-in")
     }
 
-    @Test func `a provider that is not there ends with 7`() async throws {
+    @Test func `doctor exits with 7 if the provider is unreachable`() async throws {
         let terminal = try await Terminal()
         terminal.provider.close()
         let answer = await terminal.run("doctor", "-o", "json")
@@ -41,7 +41,7 @@ import Testing
         #expect(problem["check"] == "network" && problem["status"] == 7 && problem["remedy"] != nil)
     }
 
-    @Test func `a store that others can read ends with 9 and the line that mends it`() async throws {
+    @Test func `doctor exits with 9 for a store that others can read and suggests the chmod`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         #expect(chmod(terminal.store.path, 0o755) == 0)
@@ -49,7 +49,7 @@ import Testing
         #expect(answer.status == 9 && answer.output.contains("chmod 700"), "\(answer.output)")
     }
 
-    @Test func `a key that is sealed with a passphrase is asked for as everywhere`() async throws {
+    @Test func `doctor reads the passphrase of a sealed key from its file`() async throws {
         let terminal = try await Terminal()
         let file = terminal.folder.appending(path: "passphrase")
         try "correct horse\n".write(to: file, atomically: true, encoding: .utf8)
@@ -65,12 +65,12 @@ import Testing
         #expect(await terminal.run("doctor", "--offline").status == 9)
     }
 
-    @Test func `with a damaged record the others are listed, and it can be removed`() async throws {
+    @Test func `the other accounts are listed despite a damaged record, which accounts remove removes`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         terminal.person(.approvesAs("li.ming@contoso.example"))
         _ = await terminal.run("sign-in")
-        // The one that is used: its record is changed from outside.
+        // Change the record of the current account without the store.
         let storage = SQLiteStorage(directory: StoreLocation(terminal.store.path))
         let current = String(
             decoding: try #require(try await storage.value("current:local")), as: UTF8.self)
@@ -98,7 +98,7 @@ import Testing
         #expect(await terminal.run("doctor", "--offline").status == 0)
     }
 
-    @Test func `the device mode of the settings holds for a type of the presets, and config tells it`() async throws {
+    @Test func `the device mode of the settings applies to preset types, and config prints it`() async throws {
         let terminal = try await Terminal()
         #expect(await terminal.run("config", "get", "device-mode").output == "private\n")
         try terminal.write(
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `one account is exported though another record is damaged`() async throws {
+    @Test func `accounts export exports one account despite another damaged record`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         terminal.person(.approvesAs("li.ming@contoso.example"))
@@ -129,7 +129,7 @@ import Testing
         #expect(try JSONValue(parsing: one.output).object?["accounts"]?.array?.count == 1)
     }
 
-    @Test func `wrong settings end with 8, an unknown type too`() async throws {
+    @Test func `doctor exits with 8 for invalid settings and for an unknown type`() async throws {
         let terminal = try await Terminal()
         #expect(await terminal.run("doctor", "--type", "none", "--offline").status == 8)
         try terminal.write(settings: "{")
@@ -137,7 +137,7 @@ import Testing
         #expect(answer.status == 8 && answer.output.contains("correct the file"))
     }
 
-    @Test func `a sign-in that is over ends with 4`() async throws {
+    @Test func `doctor exits with 4 if an account needs a sign-in`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         terminal.provider.expireAccessTokens()

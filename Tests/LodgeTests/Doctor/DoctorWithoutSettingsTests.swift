@@ -7,13 +7,13 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// What `doctor` says where there is little to go by.
+/// Tests `doctor` with incomplete settings.
 @MainActor @Suite struct DoctorWithoutSettingsTests {
     private func found(_ transcript: Terminal.Transcript) throws -> [JSONObject] {
         try #require(try JSONValue(parsing: transcript.output).array).compactMap(\.object)
     }
 
-    @Test func `settings that cannot be read are one finding, and the rest is looked at`() async throws {
+    @Test func `doctor reports unreadable settings and continues with the other checks`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         try terminal.write(settings: #"{"types": {"local": {"#)
@@ -26,7 +26,7 @@ import Testing
         #expect(findings.last?["of"] == "ada@contoso.example" && findings.last?["state"] == "ok")
     }
 
-    @Test func `without settings it says what every command says`() async throws {
+    @Test func `without settings doctor reports the same error as every command`() async throws {
         let terminal = try await Terminal()
         terminal.set("LODGE_SETTINGS", nil)
         let search = await terminal.run("search", "ada", "-o", "json")
@@ -38,7 +38,7 @@ import Testing
         #expect(sync.errors == search.errors)
     }
 
-    @Test func `a port that is taken is named, with the line that shows who has it`() async throws {
+    @Test func `doctor names a port in use and the command that shows its process`() async throws {
         let terminal = try await Terminal()
         let port = terminal.provider.port
         try terminal.write(
@@ -54,14 +54,14 @@ import Testing
         #expect(signIn.status == 8 && signIn.errors.contains(":\(port)"), "\(signIn.errors)")
     }
 
-    @Test func `a proxy's address that is none is told with its variable`() async throws {
+    @Test func `doctor names the variable of an invalid proxy URL`() async throws {
         let terminal = try await Terminal()
         terminal.set("https_proxy", "http://")
         let answer = await terminal.run("doctor", "--offline")
         #expect(answer.status == 8 && answer.output.contains("unset https_proxy"), "\(answer.output)")
     }
 
-    @Test func `a keyring that is absent does not take the key away`() async throws {
+    @Test func `with an unavailable keyring the key remains in its file`() async throws {
         let terminal = try await Terminal()
         terminal.set("DBUS_SESSION_BUS_ADDRESS", nil)
         _ = await terminal.run("sign-in")
@@ -82,7 +82,7 @@ import Testing
         try file.close()
     }
 
-    @Test func `a whole store has nothing to salvage, and none is made where none is`() async throws {
+    @Test func `salvage copies no undamaged store and creates no missing one`() async throws {
         let terminal = try await Terminal()
         #expect(await terminal.run("accounts", "salvage").status == 3)
         #expect(!FileManager.default.fileExists(atPath: terminal.store.path))
@@ -91,7 +91,7 @@ import Testing
         #expect(whole.status == 0 && whole.errors.contains("nothing to salvage"), "\(whole.errors)")
     }
 
-    @Test func `what mends a store is said of the store that was named`() async throws {
+    @Test func `the hint to repair a store names the store`() async throws {
         let terminal = try await Terminal()
         let store = terminal.folder.appending(path: "Ada's store").path
         #expect(await terminal.run("sign-in", "--store", store).status == 0)
@@ -112,10 +112,10 @@ import Testing
         #expect(RemedyText(store: "/a/b-1").hint("\(run: "doctor")").description == "lodge doctor --store=/a/b-1")
     }
 
-    @Test func `what can be read of a damaged store is copied, put in its place, and used`() async throws {
+    @Test func `salvage copies the readable records, and --replace uses the copy as the store`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
-        // The first page whose head can be lost without the account: one of an index, or a list of free pages.
+        // Find a page whose header can be lost without the account: an index page or a list of free pages.
         let location = terminal.store.appending(path: "accounts.sqlite").path
         let pages = try Data(contentsOf: URL(filePath: location)).count / 4096
         var isDamaged = false
@@ -134,11 +134,11 @@ import Testing
         try #require(isDamaged, "no page could be damaged so that the account stays")
         let doctor = await terminal.run("doctor", "--offline")
         #expect(doctor.status == 9 && doctor.output.contains("lodge accounts salvage"), "\(doctor.output)")
-        // A copy is never overwritten.
+        // An existing copy is not overwritten.
         let again = await terminal.run("accounts", "salvage", "--replace")
         #expect(again.status == 9 && again.errors.contains("not overwritten"), "\(again.errors)")
         try FileManager.default.removeItem(at: terminal.store.appending(path: "accounts.salvaged.sqlite"))
-        // With the key of another store the account is there, but lost all the same.
+        // With the key of another store the record is copied, but its account cannot be opened.
         let other = terminal.folder.appending(path: "other")
         #expect(await terminal.run("sign-in", "--store", other.path).status == 0)
         let key = terminal.store.appending(path: "accounts.key")

@@ -16,7 +16,7 @@ struct EndingSignalStatusTests {
     }
 
     @Test(arguments: [(SIGTERM, 143), (SIGHUP, 129), (SIGINT, 130)] as [(Int32, Int32)])
-    func `a command that the signal cancels ends with its status`(signal: Int32, status: Int32) {
+    func `a signal cancels the command, which exits with its status`(signal: Int32, status: Int32) {
         let observed = Observed()
         let interruption = Interruption(stores: OpenStores()) { observed.cancel() }
         observed.interruption.withLock { $0 = interruption }

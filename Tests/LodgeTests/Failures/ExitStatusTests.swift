@@ -7,7 +7,7 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// The last step of the table of failures: from the store's error to the exit status and the hint.
+/// The last step of the failure table: from the store's error to the exit status and the hint.
 struct ExitStatusTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -50,7 +50,7 @@ struct ExitStatusTests {
     }
 
     @Test(arguments: rows.filter { $0.expect["kind"] != "none" })
-    func `a failure ends the program with its status`(row: Row) throws {
+    func `each failure has its exit status`(row: Row) throws {
         let kind = try #require(Self.kind(row.expect["kind"]?.string ?? ""))
         let remedy = try #require(Self.remedy(row.expect["remedy"]?.string))
         let error = CommandError(
@@ -65,7 +65,7 @@ struct ExitStatusTests {
         (.invalidRequest, 8, "the request cannot be sent"), (.plainHTTPRefused, 8, "the request cannot be sent"),
         (.timedOut, 7, "no response from the network"), (.connectionLost, 7, "no response from the network"),
     ])
-    func `the network is only blamed where it gave no answer`(
+    func `a network error is reported only if no response arrived`(
         kind: HTTPTransportError.Kind, status: Int32, message: String
     ) {
         let error = CommandError(reporting: HTTPTransportError(kind, host: "a.example", reason: "Why."))
@@ -73,11 +73,11 @@ struct ExitStatusTests {
     }
 
     @Test(arguments: [(429, 6), (502, 6), (503, 6), (504, 6), (500, 1), (404, 3)]) @MainActor
-    func `a busy service says to retry later`(answer: Int, status: Int32) throws {
+    func `a throttled or unavailable service has status 6`(answer: Int, status: Int32) throws {
         let response = HTTPStreamedResponse(
             status: answer, fields: [:], body: HTTPResponseBody { nil })
         #expect(CommandError(answering: response, account: nil)?.status.rawValue == status)
     }
 
-    @Test func `the table is there`() { #expect(Self.rows.count >= 80) }
+    @Test func `the failure table has at least 80 rows`() { #expect(Self.rows.count >= 80) }
 }

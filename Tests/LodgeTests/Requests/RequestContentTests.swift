@@ -9,7 +9,7 @@ import Testing
 @Suite @MainActor struct RequestContentTests {
     private nonisolated static let batch = #"{"requests":[{"id":"1","method":"GET","url":"/me"}]}"#
 
-    @Test func `content is JSON, data as it is, or a form`() async throws {
+    @Test func `request sends JSON, raw data or a form`() async throws {
         let terminal = try await Terminal()
         #expect(await terminal.run("sign-in").status == 0)
         let json = await terminal.run("request", "POST", "/$batch", "--json", Self.batch)
@@ -28,11 +28,11 @@ import Testing
         #expect(both.status == 2 && both.errors.contains("cannot be combined"), "\(both)")
     }
 
-    @Test func `content comes from a pipe too, and what cannot be sent is told in plain words`() async throws {
+    @Test func `request reads content from a pipe, and the error names a file that it cannot read`() async throws {
         let terminal = try await Terminal()
         #expect(await terminal.run("sign-in").status == 0)
         for option in ["--json", "--data"] {
-            // As a shell's <(…) is: a pipe under a name, whose writer may be gone.
+            // Like <(…) of a shell: a pipe with a path. The writer may already be closed.
             let pipe = Pipe()
             try pipe.fileHandleForWriting.write(contentsOf: Data(Self.batch.utf8))
             try pipe.fileHandleForWriting.close()
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `what comes from standard input has no name that could stay behind`() throws {
+    @Test func `the temporary file of standard input has no name that could remain`() throws {
         let file = try InputFile()
         try Data("first".utf8).write(to: URL(filePath: file.path))
         for _ in 0..<2 { #expect(try Data(contentsOf: URL(filePath: file.path)) == Data("first".utf8)) }
@@ -76,7 +76,7 @@ import Testing
         #endif
     }
 
-    @Test func `each piece of an answer goes into the pipe as it comes`() async throws {
+    @Test func `each chunk of a response is written to the pipe immediately`() async throws {
         let captured = CapturedConsole()
         let output = captured.output
         let isFirst = Mutex(true)
@@ -97,7 +97,7 @@ import Testing
         #expect(seen.withLock { $0 } == "data: 1\n")
     }
 
-    @Test func `a request without an account carries no token, and a scope is asked for`() async throws {
+    @Test func `request --no-account sends no token, and --scope requests a scope`() async throws {
         let terminal = try await Terminal()
         let metadata = "\(terminal.provider.issuer)/.well-known/openid-configuration"
         let unsigned = await terminal.run("request", "GET", metadata, "--no-account")

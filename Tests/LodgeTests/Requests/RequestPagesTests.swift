@@ -22,7 +22,7 @@ import Testing
         await terminal.run(words: ["request", "--no-account"] + words)
     }
 
-    @Test func `pages follow the link in the content and write one JSON text each`() async throws {
+    @Test func `--paginate follows the link in the content and writes one JSON text per page`() async throws {
         server.answer("/users", #"{"value":[1],"@odata.nextLink":"ISSUER/users2?$skiptoken=a%20b"}"#)
         server.answer("/users2", #"{"value":[2],"@odata.nextLink":"ISSUER/users3"}"#)
         server.answer("/users3", #"{"value":[3]}"#)
@@ -35,7 +35,7 @@ import Testing
         #expect(await request("GET", server.issuer + "/users").lines.count == 1)
     }
 
-    @Test func `pages follow the Link field`() async throws {
+    @Test func `--paginate follows the Link header`() async throws {
         let issuer = server.issuer
         server.answer("/repos") { _ in
             LoopbackResponse(
@@ -47,7 +47,7 @@ import Testing
         #expect(done.status == 0 && done.output == "[1]\n[2]\n", "\(done)")
     }
 
-    @Test func `a link field is read by its relations`() {
+    @Test func `RequestPages reads the Link header by its relations`() {
         #expect(RequestPages.next(in: "</a>; rel=next") == "/a")
         #expect(RequestPages.next(in: #"</a,b>; title="x"; rel="prev next""#) == "/a,b")
         #expect(RequestPages.next(in: #"</a>; rel="last", </b>; rel="first""#) == nil)
@@ -55,7 +55,7 @@ import Testing
         #expect(RequestPages.next(in: "rel=next") == nil && RequestPages.next(in: "<") == nil)
     }
 
-    @Test func `links to another server or in a circle end the pages`() async throws {
+    @Test func `--paginate stops with an error at a link to another server or to a previous page`() async throws {
         server.answer("/a", #"{"@odata.nextLink":"https://evil.example/b"}"#)
         let foreign = await request("GET", server.issuer + "/a", "--paginate")
         #expect(foreign.status == 1 && foreign.errors.contains("evil.example, which must not get the token"))
@@ -65,14 +65,14 @@ import Testing
         #expect(server.requests("/c").count == 1)
     }
 
-    @Test func `an error in the middle is the status, after the pages before it`() async throws {
+    @Test func `an error in the middle sets the status after the pages before it`() async throws {
         server.answer("/a", #"{"value":[1],"@odata.nextLink":"ISSUER/b"}"#)
         server.answer("/b", 404, #"{"error":"gone"}"#)
         let done = await request("GET", server.issuer + "/a", "--paginate")
         #expect(done.status == 3 && done.output.hasPrefix(#"{"value":[1]"#) && done.output.contains("gone"))
     }
 
-    @Test func `pages need GET and standard output`() async throws {
+    @Test func `--paginate requires GET and standard output`() async throws {
         #expect(await request("POST", server.issuer + "/a", "--paginate").status == 2)
         let file = terminal.folder.appending(path: "x").path
         #expect(await request("GET", server.issuer + "/a", "--paginate", "--output", file).status == 2)
@@ -102,7 +102,7 @@ import Testing
         #expect(done.errors.contains("127.0.0.1 asks to wait 20 s (attempt 3 of 4).\n"))
     }
 
-    @Test func `without --retry, and after the last one, the error is the result`() async throws {
+    @Test func `without --retry, and after the last retry, the error is the result`() async throws {
         fail("/a", 503, times: 9)
         #expect(await request("GET", server.issuer + "/a").status == 6)
         #expect(server.requests("/a").count == 1)

@@ -8,7 +8,7 @@ import Testing
 @testable import lodge
 
 @Suite @MainActor struct RequestTests {
-    @Test func `a path is below the type's API, and its version is added once`() throws {
+    @Test func `a path is relative to the type's API, and its version is added once`() throws {
         var type = AccountType(
             name: "t", provider: .endpoints, clientID: "c", redirectURI: try .init("http://127.0.0.1/callback"),
             scope: [])
@@ -49,7 +49,7 @@ import Testing
         #expect(try location("/Users") == "https://id.example/scim/v2/Users")
     }
 
-    @Test func `progress says what moved, how fast, and of how much`() {
+    @Test func `progress shows the amount, the rate and the total`() {
         let second = Duration.seconds(1)
         let sending = HTTPProgress(sent: 5_000_000, totalToSend: 20_000_000)
         #expect(TransferProgress.text(sending, after: .milliseconds(200)) == nil)
@@ -63,7 +63,7 @@ import Testing
         #expect(TransferProgress.size(1_234_567_890) == "1.2 GB" && TransferProgress.size(-1) == "0 B")
     }
 
-    @Test func `text for a terminal cannot steer it, and what is no text is not shown`() {
+    @Test func `terminal output escapes control characters and rejects binary data`() {
         var text = TerminalText.Lines()
         #expect(text.take(Data("a\u{1B}[31m\tb\r\nc".utf8)) == ["a\\u{1B}[31m\tb"])
         #expect(text.take(Data("d\n\n".utf8)) == ["cd", ""])
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `that an answer is no text is said on a terminal, even where little is said`(isQuiet: Bool) async throws {
+    func `binary data is reported on a terminal, even with --quiet`(isQuiet: Bool) async throws {
         var options = ConsoleOptions()
         if isQuiet { options.verbosity = .quiet }
         let captured = CapturedConsole(terminal: true, options)
@@ -88,7 +88,7 @@ import Testing
         #expect(captured.errorOutput.text.contains("is not text") && captured.output.text.isEmpty)
     }
 
-    @Test func `a request is signed, and its answer shown as it came`() async throws {
+    @Test func `request sends the token and prints the response unchanged`() async throws {
         let terminal = try await Terminal()
         #expect(await terminal.run("request", "GET", "/me").status == 4)
         #expect(await terminal.run("sign-in").status == 0)
@@ -112,7 +112,7 @@ import Testing
         #expect(foreign.status == 8 && foreign.errors.contains("resourceHosts"))
     }
 
-    @Test func `an answer goes to a file, and errors are objects where the environment says so`() async throws {
+    @Test func `--output saves the response, and LODGE_OUTPUT=json prints errors as objects`() async throws {
         let terminal = try await Terminal()
         #expect(await terminal.run("sign-in").status == 0)
         let file = terminal.folder.appending(path: "me.json")

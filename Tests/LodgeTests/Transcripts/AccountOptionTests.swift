@@ -6,7 +6,7 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// The options about accounts that the tutorials of Microsoft's library have words for.
+/// Tests the options for the account features of MSAL.
 @MainActor @Suite struct AccountOptionTests {
     @Test func `sign-in sends prompt, hints and claims`() async throws {
         let terminal = try await Terminal()
@@ -29,7 +29,8 @@ import Testing
         #expect(answer.errors.contains("the settings of local do not have policies"))
     }
 
-    @Test func `token for a narrower scope is another token, and what was not granted needs a sign-in`() async throws {
+    @Test func `token --scope prints a separate token, and a scope that was not granted needs a sign-in`() async throws
+    {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         let main = await terminal.run("token").output
@@ -43,7 +44,7 @@ import Testing
         #expect(refused.errors.contains("not granted: Mail.Send"))
         #expect(refused.errors.contains("hint: lodge sign-in local --scope 'openid"))
         #expect(refused.errors.contains("Mail.Send'"))
-        // The account is as signed in as before.
+        // The account is still signed in.
         #expect(await terminal.run("status").status == 0)
         #expect(await terminal.run("token").output == renewed)
     }
@@ -78,7 +79,7 @@ import Testing
         #expect(try await active() == ["local"])
     }
 
-    @Test func `status and sign-out say how a shared device works`() async throws {
+    @Test func `status and sign-out show the mode of a shared device`() async throws {
         let terminal = try await Terminal()
         try terminal.write(
             settings: terminal.nested.replacingOccurrences(
@@ -87,7 +88,7 @@ import Testing
         #expect(await terminal.run("status").output.contains("shared"))
         let status = try JSONValue(parsing: await terminal.run("status", "--output", "json").output)
         #expect(status.object?["deviceMode"] == "shared")
-        // Somebody else has to wait until Ada is gone.
+        // Another user cannot sign in until Ada signs out.
         terminal.person(.approvesAs("li.ming@contoso.example"))
         let second = await terminal.run("sign-in")
         #expect(second.status == 1)

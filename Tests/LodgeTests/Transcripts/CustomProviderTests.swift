@@ -95,7 +95,9 @@ import Testing
         #expect(claims.errors.contains("These are the claims of the ID token."), "\(claims.errors)")
     }
 
-    @Test func `an issuer that the metadata spell differently is proposed, without a change`() async throws {
+    @Test func `an issuer that the metadata spells differently is suggested, and the settings do not change`()
+        async throws
+    {
         let (listener, base) = try server { path, base in
             path.hasPrefix("/realm/") ? Self.metadata(base + "/realm/") : LoopbackResponse(status: 404)
         }
@@ -117,7 +119,7 @@ import Testing
         #expect(added.status == 0, "\(added.errors)")
     }
 
-    @Test func `an issuer that cannot be used is an error that never names a file`() async throws {
+    @Test func `the error for an unusable issuer does not name a settings file`() async throws {
         let (listener, base) = try server { path, base in
             if path.hasPrefix("/page") {
                 return LoopbackResponse(

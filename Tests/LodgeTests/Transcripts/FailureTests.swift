@@ -8,7 +8,8 @@ import Testing
 @testable import lodge
 
 @MainActor @Suite struct FailureTests {
-    @Test func `a claims challenge is met by a new token, and by the person when that does not help`() async throws {
+    @Test func `a claims challenge is satisfied with a new token, or by a sign-in if that is not enough`() async throws
+    {
         let terminal = try await Terminal()
         #expect(await terminal.run("sign-in").status == 0)
         var faults = InjectedErrors()
@@ -45,7 +46,7 @@ import Testing
         ("directory-401", 4), ("directory-403", 5), ("directory-404", 3), ("directory-html", 6), ("directory-cut", 7),
         ("directory-nextlink-foreign", 1), ("directory-nextlink-loop", 1),
     ])
-    func `what the directory answers decides the status`(fault: String, status: Int32) async throws {
+    func `the response of the directory determines the exit status`(fault: String, status: Int32) async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         var faults = InjectedErrors()
@@ -66,7 +67,7 @@ import Testing
         ("token-invalid-client", 8),
         ("token-invalid-grant", 4),
     ])
-    func `what the token endpoint answers decides the status, and nothing is lost`(
+    func `the response of the token endpoint determines the exit status, and no account is lost`(
         fault: String, status: Int32
     ) async throws {
         let terminal = try await Terminal()
@@ -79,14 +80,14 @@ import Testing
         #expect(answer.status == status, "\(answer.errors)")
         terminal.provider.setInjectedErrors(InjectedErrors())
         let expected: Int32 = fault == "token-invalid-grant" ? 4 : 0
-        // A transient error is given to all commands for a few seconds.
+        // All commands get a saved transient error for a few seconds.
         if [6, 7].contains(status) { try await until { await terminal.run("search", "ada").status == expected } }
         let after = await terminal.run("search", "ada")
         #expect(after.status == expected, "\(after.errors)")
         #expect(await terminal.run("accounts").lines.count == 2)
     }
 
-    @Test func `busy services say when to come back`() async throws {
+    @Test func `a throttled search reports when to retry`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         for fault in ["directory-429:1", "directory-503:1"] {
@@ -103,7 +104,7 @@ import Testing
         "O'Brien", "''", "%27", "李", "🎉", "a&b", "50%", "C#", "a+b", "x/y", "Ünal", "') or startswith(mail,'", "\\",
         "\"",
     ])
-    func `any text can be searched for`(text: String) async throws {
+    func `search accepts any string`(text: String) async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         for option in ["--given-name", "--surname", "--name"] {
@@ -122,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `O'Brien is found`() async throws {
+    @Test func `search finds the surname O'Brien`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         let answer = await terminal.run("search", "--surname", "O'Brien")
@@ -132,7 +133,7 @@ import Testing
         #expect(explained.output.contains("startswith%28surname%2C%27O%27%27Brien%27%29"))
     }
 
-    @Test func `an empty search is never sent`() async throws {
+    @Test func `an empty search is a usage error without a request`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         let before = terminal.provider.log().count
@@ -143,7 +144,7 @@ import Testing
         #expect(terminal.provider.log().count == before)
     }
 
-    @Test func `nobody found is told, with what was searched`() async throws {
+    @Test func `a search without matches exits with 3 and states the search`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         let table = await terminal.run("search", "zzz")
@@ -182,7 +183,7 @@ import Testing
         ("", "settings.json", "line 1"),
         (#"{"authority": "https://x.example", "clientId": "x"}"#, "scopes", "nothing"),
     ])
-    func `wrong settings name the file, the key, what was expected and what stood there`(
+    func `an error in the settings names the file, the key, and the expected and actual values`(
         text: String, key: String, found: String
     ) async throws {
         let terminal = try await Terminal()
@@ -194,7 +195,7 @@ import Testing
         #expect(answer.errors.contains("expected "))
     }
 
-    @Test func `settings that are not there are told with what to do`() async throws {
+    @Test func `missing settings are an error with the next command`() async throws {
         let terminal = try await Terminal()
         let missing = await terminal.run("accounts", "--settings", "/nowhere/settings.json")
         #expect(missing.status == 8)
@@ -205,7 +206,7 @@ import Testing
         #expect(none.errors.contains(".config/lodge/settings.json") && none.errors.contains("lodge demo"))
     }
 
-    @Test func `an unusable store is an error, never an empty one`() async throws {
+    @Test func `an unusable store is an error, not an empty store`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         let file = terminal.store.appending(path: "accounts.sqlite")
@@ -236,7 +237,7 @@ import Testing
         #expect(await terminal.run("accounts").status == 0)
     }
 
-    @Test func `errors are objects where JSON is asked for`() async throws {
+    @Test func `--output json prints errors as objects`() async throws {
         let terminal = try await Terminal()
         let answer = await terminal.run("me", "--output", "json")
         #expect(answer.status == 4 && answer.output.isEmpty)
@@ -247,7 +248,7 @@ import Testing
         #expect(usage.status == 2 && usage.errors.contains("search"))
     }
 
-    @Test func `no secret is in what is said, even for debugging`() async throws {
+    @Test func `no output contains a secret, even with --debug`() async throws {
         let terminal = try await Terminal()
         let signIn = await terminal.run("sign-in", "--debug")
         let token = await terminal.run("token").output.trimmingCharacters(in: .newlines)
@@ -261,7 +262,7 @@ import Testing
 }
 
 @MainActor @Suite struct DeadlineTests {
-    @Test func `the time of a command has its retries in it`() async throws {
+    @Test func `--timeout includes the retries`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         var faults = InjectedErrors()
@@ -272,7 +273,7 @@ import Testing
         let answer = await terminal.run("search", "ada", "--timeout", "45")
         #expect(answer.status == 6, "\(answer.errors)")
         #expect(answer.errors.contains("retry at"))
-        // The first retry, 50 s later, would come after the deadline: it is not waited for.
+        // The first retry, after 50 s, would exceed the deadline, so the command does not wait for it.
         #expect(begin.duration(to: .now) < .seconds(45))
         #expect(terminal.provider.log().count <= before + 1)
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// Every command in every format: the answer is what the format says, or the format is refused.
+/// Tests every command with every format: the output has the format, or the command rejects it.
 @MainActor @Suite struct FormatMatrixTests {
     private func signedIn() async throws -> Terminal {
         let terminal = try await Terminal()
@@ -13,13 +13,13 @@ import Testing
         return terminal
     }
 
-    /// The commands that answer with things.
+    /// The commands whose results are records.
     nonisolated private static let things = [
         ["accounts"], ["accounts", "show", "ada@contoso.example"], ["status"], ["providers"],
         ["providers", "show", "local"], ["providers", "show", "github"], ["providers", "check", "local"], ["config"],
         ["doctor", "--offline"], ["me"], ["show", "ada@contoso.example"], ["search", "ada"], ["lookup"],
     ]
-    /// The commands that say sentences, or what another program wants to read.
+    /// The commands that print sentences or a value for another program.
     nonisolated private static let sentences = [
         ["sign-in"], ["sign-out"], ["accounts", "use", "ada@contoso.example"],
         ["accounts", "rename", "ada@contoso.example", "work"], ["accounts", "remove", "x"],
@@ -33,7 +33,7 @@ import Testing
         ["credential", "git", "store"], ["credential", "git", "erase"], ["demo"], ["completion", "bash"],
     ]
 
-    @Test(arguments: things) func `things come in every format that is for things`(words: [String]) async throws {
+    @Test(arguments: things) func `commands with records support every record format`(words: [String]) async throws {
         let terminal = try await signedIn()
         let input = words == ["lookup"] ? "ada@contoso.example\nli.ming@contoso.example\n" : ""
         let table = await terminal.run(words: words, input: input)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    /// The values of CSV: RFC 4180, section 2.
+    /// Returns the values of CSV (RFC 4180 section 2).
     private static func rows(_ text: String) -> [[String]] {
         var rows: [[String]] = []
         var row = [""]
@@ -89,7 +89,7 @@ import Testing
         return rows
     }
 
-    @Test(arguments: sentences) func `a format that a command does not have is refused where it is typed`(
+    @Test(arguments: sentences) func `a command rejects an option for a format that it does not support`(
         words: [String]
     ) async throws {
         let terminal = try await Terminal()
@@ -100,7 +100,7 @@ import Testing
         #expect(refused.errors.contains("has no format csv: it has table or json\nhint: lodge help formats\n"))
     }
 
-    @Test(arguments: texts) func `a command that prints text refuses every other format`(words: [String]) async throws {
+    @Test(arguments: texts) func `a command that prints text rejects every other format`(words: [String]) async throws {
         let terminal = try await Terminal()
         for format in OutputFormat.names where format != "table" {
             let refused = await terminal.run(words: words + ["-o", format])
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `a format of the environment is for those commands that have it`() async throws {
+    @Test func `LODGE_OUTPUT applies to commands that support the format`() async throws {
         let terminal = try await signedIn()
         terminal.set("LODGE_OUTPUT", "csv")
         #expect(await terminal.run("token").status == 0)
@@ -125,7 +125,7 @@ import Testing
         #expect(wrong.status == 2 && wrong.errors.contains(#"LODGE_OUTPUT cannot be "yaml""#))
     }
 
-    @Test func `nothing found is an empty list in each format, and status 3`() async throws {
+    @Test func `a search without matches is an empty list in each format, with status 3`() async throws {
         let terminal = try await signedIn()
         for (format, empty) in [
             ("table", "NAME\tMAIL\tTITLE\tPHONE\n"), ("json", "[]\n"), ("jsonl", ""), ("csv", "mail\r\n"),

@@ -7,7 +7,7 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// Single facts of the formats, and their documentation.
+/// Tests individual properties of the formats, and their documentation.
 @MainActor @Suite struct FormatTests {
     private func signedIn() async throws -> Terminal {
         let terminal = try await Terminal()
@@ -15,7 +15,7 @@ import Testing
         return terminal
     }
 
-    /// The commands with JSON, and a command line of each that succeeds in this order.
+    /// The commands with JSON. Each command line succeeds in this order.
     nonisolated private static let lines = [
         ["accounts"], ["accounts", "show", "ada@contoso.example"], ["accounts", "use", "ada@contoso.example"],
         ["accounts", "rename", "ada@contoso.example", "work"], ["status"], ["token"], ["me"],
@@ -27,7 +27,7 @@ import Testing
         ["doctor", "--offline"], ["accounts", "remove", "work"], ["sign-in"], ["sign-out"],
     ]
 
-    @Test func `the help documents each member of the JSON of each command`() async throws {
+    @Test func `the help documents each JSON member of each command`() async throws {
         let terminal = try await signedIn()
         var tested: Set<String> = []
         for var words in Self.lines {
@@ -65,7 +65,7 @@ import Testing
         #expect(help.split(separator: "\n").allSatisfy { $0.count <= 80 })
     }
 
-    @Test func `token has its JSON, its header field and its expiry`() async throws {
+    @Test func `token prints JSON, its header field and its expiry`() async throws {
         let terminal = try await signedIn()
         let token = await terminal.run("token").lines[0]
         let object = try #require(try JSONValue(parsing: await terminal.run("token", "-o", "json").output).object)
@@ -85,7 +85,7 @@ import Testing
         #expect(await terminal.run("query", "ada").status == 2)
     }
 
-    @Test func `--explain has JSON and refuses formats of users`() async throws {
+    @Test func `--explain supports JSON and rejects the formats of users`() async throws {
         let terminal = try await signedIn()
         let done = await terminal.run(
             "search", "--department", "R", "--order", "displayName", "--explain", "-o", "json")
@@ -170,7 +170,7 @@ import Testing
         #expect(cards.output.components(separatedBy: "BEGIN:VCARD").count == 2)
     }
 
-    @Test func `aerc gets at most 50 rows, and options of lists are refused`() async throws {
+    @Test func `aerc output has at most 50 rows and rejects options of lists`() async throws {
         let terminal = try await signedIn()
         let aerc = await terminal.run("search", "a", "-o", "aerc", "--limit", "300")
         #expect(aerc.status == 0 && aerc.lines.count <= 50 && aerc.lines.count > 20)
@@ -193,7 +193,7 @@ import Testing
             #expect(
                 help.output.contains("Example:") && help.output.split(separator: "\n").allSatisfy { $0.count <= 80 })
             guard key.location == .type else { continue }
-            // The decoder rejects an unknown key by its name, and a wrong value by what it expects.
+            // The decoder reports an unknown key by its name, and a wrong value by the expected one.
             try terminal.write(
                 settings: #"{"types": {"x": {"clientId": "x", "issuer": "https://id.example", "redirectUri": "#
                     + #""http://127.0.0.1/", "\#(key.name)": 1}}}"#)

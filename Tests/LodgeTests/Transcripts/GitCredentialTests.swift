@@ -6,9 +6,9 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// Whose token `credential git` gives, where there is more than one account.
+/// The account that `credential git` selects if there are several.
 @MainActor @Suite struct GitCredentialTests {
-    /// Ada, who is called "work", and Li Ming, who signed in last and is in use.
+    /// Signs in Ada, with the account name work, and then Li Ming. Li Ming's account is active.
     private func twoAccounts() async throws -> (terminal: Terminal, host: String, ada: String, liMing: String) {
         let terminal = try await Terminal()
         #expect(await terminal.run("sign-in").status == 0)
@@ -21,7 +21,7 @@ import Testing
         return (terminal, "127.0.0.1:\(try #require(terminal.provider.issuer.port))", ada, liMing)
     }
 
-    @Test func `a user name leads to the account that every other command means by it`() async throws {
+    @Test func `a user name selects the same account as in every other command`() async throws {
         let (terminal, host, ada, liMing) = try await twoAccounts()
         func password(_ name: String?) async -> String? {
             let question = "protocol=http\nhost=\(host)\n" + (name.map { "username=\($0)\n" } ?? "")
@@ -33,7 +33,7 @@ import Testing
             #expect(await password(name) == ada, "\(name)")
         }
         #expect(await password("li.ming@contoso.example") == liMing)
-        // The word of a host for "a token", or the name of this machine's user, is nobody's name.
+        // Placeholders of hosts and the name of the local user are not account names.
         for name in ["git", "oauth2", "root", nil] { #expect(await password(name) == liMing, "\(name ?? "")") }
         // A user without an account does not get another user's token, but the sign-in.
         let eve = await terminal.run(
@@ -47,7 +47,7 @@ import Testing
                 """)
     }
 
-    @Test func `git 2.46 gets the token as Bearer if it announces authtype and the server accepts Bearer`() async throws
+    @Test func `git 2.46 gets a Bearer credential if it announces authtype and the server accepts Bearer`() async throws
     {
         let (terminal, host, _, token) = try await twoAccounts()
         let request = "protocol=http\nhost=\(host)\n"
@@ -75,13 +75,15 @@ import Testing
         ] {
             #expect(await answer(other) == basic, "\(other)")
         }
-        // What git sends back when the server rejected it.
+        // Git sends this after the server rejected the token.
         let rejected = capability + request + "authtype=Bearer\ncredential=\(token)\n"
         #expect(await terminal.run("credential", "git", "erase", input: rejected).status == 0)
         #expect(await terminal.run("token").output.dropLast() != token)
     }
 
-    @Test func `a host of the settings without an account names the sign-in, and another host nothing`() async throws {
+    @Test func `a host of the settings without an account suggests the sign-in, and other hosts get no output`()
+        async throws
+    {
         let terminal = try await Terminal()
         let host = "127.0.0.1:\(try #require(terminal.provider.issuer.port))"
         try terminal.write(
@@ -104,7 +106,7 @@ import Testing
         #expect(other.status == 0 && other.output.isEmpty && other.errors.isEmpty)
     }
 
-    @Test func `an account that needs a sign-in names it with its type`() async throws {
+    @Test func `an account that needs a sign-in suggests the command with its type`() async throws {
         let (terminal, host, _, _) = try await twoAccounts()
         terminal.provider.revokeGrants()
         let answer = await terminal.run("credential", "git", "get", input: "protocol=http\nhost=\(host)\n")
@@ -118,7 +120,7 @@ import Testing
             "\(needed)")
     }
 
-    @Test func `an operation that git may add is ignored, and a user's mistake is not`() async throws {
+    @Test func `an unknown operation of git is ignored, but not one that a user types`() async throws {
         let terminal = try await Terminal()
         let later = await terminal.run("credential", "git", "capability", input: "protocol=https\nhost=a.example\n")
         #expect(later.status == 0 && later.output.isEmpty && later.errors.isEmpty)
@@ -127,7 +129,7 @@ import Testing
         #expect(typed.status == 2 && typed.errors.contains("hint: lodge credential git get\n"), "\(typed)")
     }
 
-    @Test func `the account that was typed is the one, or there is none of that name`() async throws {
+    @Test func `--account selects the account, and an unknown name is an error`() async throws {
         let (terminal, host, ada, _) = try await twoAccounts()
         let question = "protocol=http\nhost=\(host)\n"
         for name in ["work", "Ada@contoso.example"] {
@@ -139,13 +141,13 @@ import Testing
         #expect(named.lines.dropFirst().first == "password=\(ada)")
         let nobody = await terminal.run("--account", "nobody", "credential", "git", "get", input: question)
         #expect(nobody.status == 3 && nobody.errors.contains("no account nobody") && nobody.output.isEmpty)
-        // Of a host that no type is of, nothing is said at all.
+        // There is no output for a host without a type.
         let other = await terminal.run(
             "--account", "nobody", "credential", "git", "get", input: "protocol=https\nhost=github.com\n")
         #expect(other.status == 0 && other.output.isEmpty && other.errors.isEmpty)
     }
 
-    @Test func `the name of an account of another type or host gets no token of this one`() async throws {
+    @Test func `a user name of an account of another type or host gets no token of this type`() async throws {
         let terminal = try await Terminal()
         try terminal.write(
             settings: """
@@ -171,7 +173,7 @@ import Testing
         func ask(_ name: String) async -> Terminal.Transcript {
             await terminal.run("credential", "git", "get", input: "protocol=http\nhost=\(host)\nusername=\(name)\n")
         }
-        // The second type is looked at before the first one's current account is taken.
+        // The search includes the second type before it uses the first type's current account.
         #expect(await ask("li.ming@contoso.example").lines.dropFirst().first == "password=\(liMing)")
         let build = await ask("build")
         #expect(build.status == 0 && build.output.isEmpty, "\(build)")

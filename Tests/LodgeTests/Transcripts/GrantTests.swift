@@ -13,7 +13,7 @@ import Testing
 @testable import lodge
 
 @MainActor @Suite struct GrantTests {
-    /// The address with the code in it that the program showed.
+    /// Returns the URL with the user code that the command printed.
     nonisolated private static func address(in said: String) throws -> URL {
         let line = try #require(said.split(separator: "\n").last { $0.contains("user_code=") })
         return try #require(URL(string: line.trimmingCharacters(in: .whitespaces)))
@@ -32,14 +32,14 @@ import Testing
         }
     }
 
-    /// Nobody does anything; time is up as soon as the address is shown.
+    /// Lets the time end after the URL is printed, without a user.
     private static func waitInVain(_ terminal: Terminal) {
         terminal.meanwhile = { said in
             try await until { await said().contains("http://") }
         }
     }
 
-    @Test func `a code is entered on another device`() async throws {
+    @Test func `sign-in --device signs in with a code on another device`() async throws {
         let terminal = try await Terminal()
         Self.approve(terminal)
         let answer = await terminal.run("sign-in", "--device")
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: ["", "ssh"])
-    func `without a display another device is used by itself, and it is told why`(location: String) async throws {
+    func `without a display sign-in selects the device flow and prints the reason`(location: String) async throws {
         let terminal = try await Terminal()
         terminal.hasBrowser = false
         if location == "ssh" {
@@ -70,7 +70,7 @@ import Testing
         #expect(answer.errors.contains(location == "ssh" ? "an SSH session" : "no display"))
     }
 
-    @Test func `an opener of one's own before the system's counts as a browser`() throws {
+    @Test func `a URL opener earlier in PATH than the system's counts as a browser`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "opener-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -82,7 +82,7 @@ import Testing
         #expect(SignInFlow.obstacleToBrowser(["PATH": folder, "SSH_CONNECTION": "192.0.2.1 1 192.0.2.2 22"]) != nil)
     }
 
-    @Test func `the address alone is shown when that is asked for, display or not`() async throws {
+    @Test func `--no-browser prints the URL, even without a display`() async throws {
         let terminal = try await Terminal()
         terminal.hasBrowser = false
         Self.waitInVain(terminal)
@@ -92,10 +92,10 @@ import Testing
         #expect(terminal.provider.log().allSatisfy { $0.path != "/device_authorization" })
     }
 
-    @Test func `where a display is missing and the provider has no such sign-in, the address is shown`() async throws {
+    @Test func `without a display and without a device flow sign-in prints the URL`() async throws {
         let terminal = try await Terminal()
         terminal.hasBrowser = false
-        // The endpoints of the settings alone: there is none for devices among them.
+        // The settings have endpoints, but no device authorization endpoint.
         let base = terminal.provider.issuer.absoluteString
         try terminal.write(
             settings: """
@@ -108,7 +108,7 @@ import Testing
         #expect(answer.errors.contains("The provider does not support sign-in on another device"))
     }
 
-    @Test func `a refusal on the other device, and nobody there`() async throws {
+    @Test func `sign-in --device reports a denied request and a timeout`() async throws {
         let terminal = try await Terminal()
         terminal.meanwhile = { said in
             let transport = CurlTransport(userAgent: "a person's telephone")
@@ -122,7 +122,7 @@ import Testing
         #expect(await terminal.run("accounts").status == 3)
     }
 
-    @Test func `the client itself signs in, searches, and gets a new token by itself`() async throws {
+    @Test func `client credentials sign in, search, and get a new token automatically`() async throws {
         let terminal = try await Terminal()
         try terminal.write(
             settings: """
@@ -147,13 +147,13 @@ import Testing
         #expect(await terminal.run("sign-out").status == 0)
     }
 
-    @Test func `a public client cannot sign in as itself`() async throws {
+    @Test func `client credentials require a confidential client`() async throws {
         let terminal = try await Terminal()
         let answer = await terminal.run("sign-in", "--client-credentials")
         #expect(answer.status == 8 && answer.errors.contains("confidential"), "\(answer.errors)")
     }
 
-    @Test func `the address at which a browser elsewhere ended is pasted`() async throws {
+    @Test func `sign-in --paste accepts the redirect URL of a browser on another machine`() async throws {
         let terminal = try await Terminal()
         terminal.pastes = { said in
             let line = try #require(said.split(separator: "\n").last { $0.hasPrefix("http") })
@@ -175,7 +175,7 @@ import Testing
     @Test(arguments: [["--paste"], ["--device"], ["--no-browser"], []])
     func `a sign-in that needs the user ends immediately with --no-input`(words: [String]) async throws {
         let terminal = try await Terminal()
-        terminal.meanwhile = { _ in Issue.record("it waits") }
+        terminal.meanwhile = { _ in Issue.record("the command waits for input") }
         let refused = await terminal.run(words: ["sign-in"] + words + ["--no-input"])
         #expect(refused.status == 4 && refused.errors.contains("needs a user"), "\(refused.errors)")
         #expect(refused.errors.contains("hint: lodge sign-in local"), "\(refused.errors)")
@@ -185,14 +185,14 @@ import Testing
         #expect(tokens.status == 0, "\(tokens.errors)")
     }
 
-    @Test func `ways that cannot be combined are refused`() async throws {
+    @Test func `sign-in methods that cannot be combined are a usage error`() async throws {
         let terminal = try await Terminal()
         let answer = await terminal.run("sign-in", "--device", "--paste")
         #expect(answer.status == 2)
         #expect(answer.errors.contains("--device and --paste cannot be combined"))
     }
 
-    @Test func `hints go into the request`() async throws {
+    @Test func `--domain-hint and --login-hint are in the authorization request`() async throws {
         let terminal = try await Terminal()
         terminal.pastes = { _ in nil }
         let answer = await terminal.run(
@@ -202,7 +202,7 @@ import Testing
 
     // MARK: Claims
 
-    @Test func `what a service demands becomes the next command`() {
+    @Test func `a claims challenge is in the suggested command`() {
         let demanded = DirectoryError(.signInNeeded(claims: #"{ "access_token": {"nbf": {"value": "it's"}} }"#))
         let error = CommandError(reporting: demanded)
         #expect(error.status == .signInNeeded)
@@ -222,12 +222,12 @@ import Testing
     }
 
     @Test(arguments: ["", "[]", "'; rm -rf ~; '", "{", #"{"a":"\#(String(repeating: "x", count: 5000))"}"#])
-    func `claims that are none are not shown to be typed`(claims: String) {
+    func `invalid claims are not in the suggested command`(claims: String) {
         #expect(
             CommandError(reporting: DirectoryError(.signInNeeded(claims: claims))).hint?.description == "lodge sign-in")
     }
 
-    @Test func `a line break in the claims does not end the line`() {
+    @Test func `a line break in the claims does not break the hint`() {
         let error = CommandError(reporting: DirectoryError(.signInNeeded(claims: "{\"a\":\"\\n\\u001b[2J\"}")))
         #expect(error.lines(program: "lodge").allSatisfy { !$0.contains("\n") && !$0.contains("\u{1B}") })
     }

@@ -35,7 +35,7 @@ import Testing
         #expect(try response(odd, token) == "n,a=a=2Cb=3Dc=3D2C@Zürich.example,\u{1}auth=Bearer TOKEN\u{1}\u{1}")
         let plain = await terminal.run("token", "--sasl", "xoauth2", "--user", "a,b=c@d.example")
         #expect(try response(plain, token) == "user=a,b=c@d.example\u{1}auth=Bearer TOKEN\u{1}\u{1}")
-        // A format of the environment is for other commands.
+        // LODGE_OUTPUT does not apply to --sasl.
         terminal.set("LODGE_OUTPUT", "json")
         #expect(try response(await terminal.run("token", "--sasl", "xoauth2"), token).hasPrefix("user="))
     }
@@ -51,7 +51,7 @@ import Testing
         #expect(await terminal.run("token").output.dropLast() != old)
     }
 
-    @Test func `token --sasl refuses user names with control characters, and other outputs`() async throws {
+    @Test func `token --sasl rejects user names with control characters and other outputs`() async throws {
         let terminal = try await signedIn()
         for user in ["a\u{1}auth=Bearer x", "a\nb", "a\rb", "a\u{7F}", "a\u{85}b", "\t"] {
             let refused = await terminal.run("token", "--sasl", "xoauth2", "--user", user)
@@ -92,7 +92,7 @@ import Testing
     @Test func `token --min-validity refreshes a token that expires earlier`() async throws {
         let terminal = try await signedIn()
         let token = await terminal.run("token").output
-        // In another store, as if the provider had sent it 50 minutes ago.
+        // Move the account to another store as if the provider had issued the token 50 minutes ago.
         let export = await terminal.run("accounts", "export", "--reveal-secrets").output
         let aged = export.replacing(
             /"received": [0-9]+/, with: "\"received\": \(Int(Date.now.timeIntervalSince1970) - 3000)")
@@ -113,7 +113,7 @@ import Testing
 
     // MARK: accounts refresh
 
-    @Test func `accounts refresh gets a new token, and prints nothing without a terminal`() async throws {
+    @Test func `accounts refresh refreshes the token and prints no output without a terminal`() async throws {
         let terminal = try await signedIn()
         let token = await terminal.run("token").output
         for words in [[], ["ada@contoso.example"], ["--all"], ["--all", "--type", "local"]] {
@@ -130,7 +130,7 @@ import Testing
         #expect(record["result"] == "refreshed" && record["status"] == 0 && record["expires"]?.string != nil)
     }
 
-    @Test func `accounts refresh reports each account that failed on one line, and continues`() async throws {
+    @Test func `accounts refresh reports each failed account on one line and continues`() async throws {
         let terminal = try await Terminal()
         let issuer = "\(terminal.provider.issuer)", client = terminal.provider.clientID
         try terminal.write(
@@ -152,7 +152,7 @@ import Testing
         await add("fixed", "A2")
         #expect(await terminal.run("sign-in", "local", "--name", "home").status == 0)
         let token = await terminal.run("token").output
-        // A token that never expires is not a failure.
+        // A token that never expires is not an error.
         let network = await terminal.run("accounts", "refresh", "--all")
         #expect(network.status == 7 && network.output.isEmpty, "\(network)")
         #expect(
@@ -160,7 +160,7 @@ import Testing
                 && network.errors.hasPrefix("lodge: cannot refresh offline (offline): "), "\(network)")
         #expect(await terminal.run("token").output != token)
         #expect(await terminal.run("accounts", "refresh", "fixed").status == 4)
-        // A token that will expire needs a sign-in, and this decides the status.
+        // A token that expires and cannot be refreshed needs a sign-in, which determines the status.
         await add("brief", #"{"access_token": "A3", "token_type": "Bearer", "expires_in": 3600}"#)
         let needed = await terminal.run("accounts", "refresh", "--all")
         #expect(needed.status == 4 && needed.errors.split(separator: "\n").count == 2, "\(needed)")
@@ -192,7 +192,7 @@ import Testing
         #expect(late.status == 7 && late.output.isEmpty, "\(late)")
     }
 
-    @Test func `accounts refresh names what it cannot combine or find`() async throws {
+    @Test func `accounts refresh rejects invalid combinations and unknown accounts`() async throws {
         let terminal = try await Terminal()
         #expect(await terminal.run("accounts", "refresh").status == 4)
         #expect(await terminal.run("accounts", "refresh", "--all").status == 3)
@@ -230,7 +230,7 @@ import Testing
 
     // MARK: sign-in --name
 
-    @Test func `sign-in --name labels the account, again and again`() async throws {
+    @Test func `sign-in --name labels the account on every sign-in`() async throws {
         let terminal = try await Terminal()
         for _ in 0..<2 {
             let named = await terminal.run("sign-in", "--name", "work")
@@ -238,7 +238,7 @@ import Testing
         }
         #expect(await terminal.run("accounts").output.contains("\twork\t"))
         #expect(await terminal.run("token", "--account", "work").status == 0)
-        // Another user of the type: only the sign-in shows that it is another account.
+        // Sign in as a different user: only the sign-in shows that it is another account.
         terminal.person(.approvesAs("li.ming@contoso.example"))
         let taken = await terminal.run("sign-in", "--name", "work")
         #expect(taken.status == 2 && taken.errors.contains("another account has this name"), "\(taken)")
@@ -246,7 +246,7 @@ import Testing
         #expect(await terminal.run("accounts").lines.count == 3)
     }
 
-    @Test func `sign-in --name refuses a bad name before the sign-in`() async throws {
+    @Test func `sign-in --name rejects an invalid name before the sign-in`() async throws {
         let terminal = try await signedIn()
         let requests = terminal.provider.requestCount()
         for name in ["a\u{202E}b", "a\nb", String(repeating: "x", count: 201)] {

@@ -10,9 +10,9 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// `sync`, `query`, and what `status`, `sign-out` and `accounts remove` do about the offline copy.
+/// `sync`, `search --offline`, and the offline copy in `status`, `sign-out` and `accounts remove`.
 @MainActor @Suite struct OfflineTests {
-    /// A directory with two pages of people, then no changes.
+    /// A directory with two pages of users and then no changes.
     private final class Service: Sendable {
         private let listener = Mutex<LoopbackListener?>(nil)
         let port: UInt16
@@ -80,7 +80,7 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: terminal.store.path).filter { $0.hasPrefix("people-") }
     }
 
-    @Test func `search and show answer from the copy, also when the directory is down`() async throws {
+    @Test func `search and show use the offline copy, even if the directory is unavailable`() async throws {
         let terminal = try await signedIn()
         let none = await terminal.run("search", "ada", "--offline")
         #expect(
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `a search plans its query once, in the directory and in the copy`() async throws {
+    @Test func `a search plans its query once, in the directory and in the offline copy`() async throws {
         let terminal = try await signedIn()
         #expect(await terminal.run("sync").status == 0)
         for words in [["search", "ada"], ["search", "ada", "--offline"], ["search", "ada", "--explain"]] {
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `a copy that is not complete says so, and one that nobody is in is none`() async throws {
+    @Test func `an incomplete offline copy is reported, and an empty one is not kept`() async throws {
         let terminal = try await signedIn()
         service.refusesSecondPage.withLock { $0 = true }
         #expect(await terminal.run("sync").status != 0)
@@ -150,7 +150,7 @@ import Testing
         #expect(query.status == 6 && query.output.isEmpty, "\(query.errors)")
     }
 
-    @Test func `the changes need a permission that is named`() async throws {
+    @Test func `sync without the permission names it in the error`() async throws {
         let terminal = try await Terminal()
         #expect(await terminal.run("sign-in").status == 0)
         let refused = await terminal.run("sync")
@@ -170,7 +170,7 @@ import Testing
         #expect(found.output == (await terminal.run("search", "ada")).output && found.errors.isEmpty)
     }
 
-    @Test func `sync keeps everybody, status tells of it, and forget removes it`() async throws {
+    @Test func `sync downloads all users, status shows the copy, and --forget removes it`() async throws {
         let terminal = try await signedIn()
         let first = await terminal.run("sync")
         #expect(first.status == 0 && first.output.isEmpty)
@@ -188,7 +188,7 @@ import Testing
         #expect(await !terminal.run("status").output.contains("Offline"))
     }
 
-    @Test func `the properties of the command line are asked for`() async throws {
+    @Test func `sync --properties selects the requested properties`() async throws {
         let terminal = try await signedIn()
         #expect(await terminal.run("sync", "--properties", "displayName, mail", "--limit", "1000").status == 0)
         #expect(service.targets.withLock { $0.first } == "/v1.0/users/delta?$select=displayName%2Cmail")
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func `mutt is given a line to show and then the people with an address`() async throws {
+    @Test func `mutt output has a message line and then the users with a mail address`() async throws {
         let terminal = try await signedIn()
         #expect(await terminal.run("sync").status == 0)
         let found = await terminal.run("search", "-o", "mutt", "--offline", "ad")
@@ -215,7 +215,7 @@ import Testing
         #expect(nobody.status == 3 && nobody.lines.count == 1)
     }
 
-    @Test func `aerc is given the people alone, and several words are one query`() async throws {
+    @Test func `aerc output has only the users, and several words are one query`() async throws {
         let terminal = try await signedIn()
         #expect(await terminal.run("sync").status == 0)
         let found = await terminal.run("search", "--offline", "-o", "aerc", "ada", "lo")
@@ -225,7 +225,7 @@ import Testing
         #expect(await terminal.run("search", "-o", "mutt", " ").status == 2)
     }
 
-    @Test func `the directory is asked, and the copy where it cannot be reached`() async throws {
+    @Test func `search falls back to the offline copy if the directory is unreachable`() async throws {
         let terminal = try await signedIn()
         let online = await terminal.run("search", "-o", "mutt", "ada")
         #expect(online.lines.count == 2 && online.errors.isEmpty)
@@ -238,14 +238,14 @@ import Testing
         #expect(copied.status == 0 && copied.output == online.output && copied.errors.contains("offline copy"))
     }
 
-    @Test func `without a copy an offline question says what to type`() async throws {
+    @Test func `an offline search without a copy suggests lodge sync`() async throws {
         let terminal = try await signedIn()
         let missing = await terminal.run("search", "-o", "mutt", "--offline", "ada")
         #expect(missing.status == 1 && missing.errors.contains("hint: to download the directory, run: lodge sync\n"))
     }
 
     @Test(arguments: [["sign-out", "--local"], ["accounts", "remove", "ada@contoso.example"]])
-    func `removing the account removes its copy`(_ words: [String]) async throws {
+    func `removing the account removes its offline copy`(_ words: [String]) async throws {
         let terminal = try await signedIn()
         #expect(await terminal.run("sync").status == 0)
         #expect(try !copies(terminal).isEmpty)
@@ -254,7 +254,7 @@ import Testing
         #expect(try copies(terminal).isEmpty)
     }
 
-    @Test func `a copy whose account is gone is told of and can be removed`() async throws {
+    @Test func `the offline copy of a removed account is reported and can be removed`() async throws {
         let terminal = try await signedIn()
         #expect(await terminal.run("sync").status == 0)
         let name = try #require(try copies(terminal).first)

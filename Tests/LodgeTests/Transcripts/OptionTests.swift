@@ -8,7 +8,7 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// Options that no story of the other transcripts needs.
+/// Options that the other transcripts do not cover.
 @MainActor @Suite struct OptionTests {
     private func signedIn() async throws -> Terminal {
         let terminal = try await Terminal()
@@ -16,7 +16,7 @@ import Testing
         return terminal
     }
 
-    @Test func `people are found by each property`() async throws {
+    @Test func `search finds users by each property`() async throws {
         let terminal = try await signedIn()
         for words in [
             ["search", "--name", "Ada Love"], ["search", "--mail", "ada@contoso"], ["search", "--upn", "ada@contoso"],
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a limit and the size of a page are as they are typed`() async throws {
+    @Test func `--limit and --page-size set the number of users and the page size`() async throws {
         let terminal = try await signedIn()
         let found = await terminal.run("search", "a", "--limit", "3", "--page-size", "1", "-o", "jsonl")
         #expect(found.status == 0 && found.lines.count == 3)
@@ -42,7 +42,7 @@ import Testing
         #expect(await terminal.run("search", "-o", "mutt", "a", "--limit", "2").lines.count == 3)
     }
 
-    @Test func `added scopes stay with the next added scope, and --scope replaces all`() async throws {
+    @Test func `--add-scope keeps scopes added earlier, and --scope replaces all scopes`() async throws {
         let terminal = try await signedIn()
         func scopes() async throws -> Set<String> {
             let accounts = try JSONValue(parsing: await terminal.run("accounts", "-o", "json").output)
@@ -56,7 +56,7 @@ import Testing
         #expect(try await scopes() == ["openid", "User.Read"])
     }
 
-    @Test func `the environment changes no result of a search`() async throws {
+    @Test func `environment variables do not change the result of a search`() async throws {
         let terminal = try await signedIn()
         let before = await terminal.run("search", "ad", "-o", "jsonl")
         #expect(before.status == 0 && before.lines.count > 1)
@@ -68,7 +68,7 @@ import Testing
         #expect(await terminal.run("search", "ad", "--all", "--limit", "2").status == 2)
     }
 
-    @Test func `a parameter of one's own reaches the provider`() async throws {
+    @Test func `--param adds a parameter to the authorization request`() async throws {
         let terminal = try await Terminal()
         terminal.person(.walksAway)
         let words = ["sign-in", "--no-browser", "--timeout", "0.05", "--param", "audience=https://api.example/a b"]
@@ -82,7 +82,7 @@ import Testing
         (["--scope", "a\"b"], "--scope"), (["--param", "state=1"], "--param"), (["--param", "scope=a"], "--scope"),
         (["--param", "prompt=none", "--prompt", "login"], "--prompt"), (["--param", "max_age=soon"], "max_age"),
     ])
-    func `what is wrong with an option of sign-in is told before anything is asked`(
+    func `an invalid option of sign-in is an error before any request`(
         words: [String], option: String
     ) async throws {
         let terminal = try await Terminal()
@@ -91,7 +91,7 @@ import Testing
         #expect(answer.errors.contains("\nhint: ") && terminal.provider.log().isEmpty)
     }
 
-    @Test func `a scope that cannot be sent is the command line's fault`() async throws {
+    @Test func `an invalid --scope is a usage error`() async throws {
         let terminal = try await signedIn()
         for words in [["token"], ["request", "GET", "/me"]] {
             let answer = await terminal.run(words: words + ["--scope", "ä"])
@@ -100,7 +100,7 @@ import Testing
         #expect(await terminal.run("sign-in", "--claims", "{\"id_token\": {\"email\": null}}").status == 0)
     }
 
-    @Test func `sign-out ends the browser's session where it is asked to`() async throws {
+    @Test func `sign-out --browser ends the browser session`() async throws {
         let terminal = try await signedIn()
         let out = await terminal.run("sign-out", "--browser", "-o", "json")
         #expect(out.status == 0, "\(out.errors)")
@@ -108,7 +108,7 @@ import Testing
         #expect(part?["removed"] == true && part?["browserSession"] != "skipped")
     }
 
-    @Test func `header and exec renew, and ask for a scope`() async throws {
+    @Test func `token --header and exec accept --refresh and --scope`() async throws {
         let terminal = try await signedIn()
         let header = await terminal.run("token", "--header", "--scope", "User.Read")
         #expect(header.status == 0 && header.output.hasPrefix("Authorization: Bearer "), "\(header.errors)")
@@ -122,7 +122,7 @@ import Testing
         #expect(!given.isEmpty && given + "\n" != before)
     }
 
-    @Test func `the secret of a new type stands in a file`() async throws {
+    @Test func `providers add --client-secret-file writes only the path of the secret`() async throws {
         let terminal = try await Terminal()
         let file = terminal.folder.appending(path: "secret")
         try "s3cret".write(to: file, atomically: true, encoding: .utf8)
@@ -134,13 +134,13 @@ import Testing
         #expect(text.contains("secret") && !text.contains("s3cret"))
     }
 
-    @Test func `config path prints the path and nothing else`() async throws {
+    @Test func `config path prints only the path`() async throws {
         let terminal = try await Terminal()
         let path = await terminal.run("config", "path")
         #expect(path.status == 0 && path.output == terminal.settings.path + "\n" && path.errors.isEmpty)
     }
 
-    @Test func `the global options do what they say`() async throws {
+    @Test func `the global options apply to every command`() async throws {
         let terminal = try await signedIn()
         let elsewhere = terminal.folder.appending(path: "elsewhere").path
         #expect(await terminal.run("accounts", "--store", elsewhere).status == 3)
@@ -159,7 +159,7 @@ import Testing
         #expect(await terminal.run("accounts").output.contains("\u{1B}") == false)
     }
 
-    @Test func `help is the same by each way to ask for it, and ends with a line break`() async throws {
+    @Test func `help and --help print the same text, which ends with one newline`() async throws {
         let terminal = try await Terminal()
         let help = await terminal.run("help", "search")
         #expect(help.status == 0 && help.output.hasPrefix("Search for users.\n") && help.errors.isEmpty)
@@ -175,7 +175,7 @@ import Testing
         #expect(await terminal.run("--version").output == "lodge \(Program.version)\n")
     }
 
-    @Test func `serve serves as it is told until it is interrupted`() async throws {
+    @Test func `serve applies its options and runs until it is interrupted`() async throws {
         let terminal = try await Terminal()
         let file = terminal.folder.appending(path: "port")
         let serving = Task {

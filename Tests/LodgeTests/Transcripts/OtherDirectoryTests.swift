@@ -6,7 +6,7 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// `search`, `show`, `lookup` and `me` where the account type has a directory of another kind.
+/// Tests `search`, `show`, `lookup` and `me` with a directory other than Microsoft Graph.
 @MainActor @Suite struct OtherDirectoryTests {
     private func signedIn(_ directory: String, _ path: String) async throws -> Terminal {
         let terminal = try await Terminal()
@@ -22,7 +22,7 @@ import Testing
         return terminal
     }
 
-    @Test func `a SCIM directory is searched, explained and looked up`() async throws {
+    @Test func `search, show and lookup use a SCIM directory`() async throws {
         let terminal = try await signedIn("scim", "/scim/v2")
         let found = await terminal.run("search", "ada")
         #expect(found.status == 0, "\(found.errors)")
@@ -56,7 +56,7 @@ import Testing
         #expect(refused.status == 2 && refused.errors.contains("SCIM has no attribute for \"officeLocation\""))
     }
 
-    @Test func `a Google directory is searched, explained and looked up`() async throws {
+    @Test func `search, show and lookup use a Google directory`() async throws {
         let terminal = try await signedIn("google", "/admin/directory/v1")
         let found = await terminal.run("search", "ada")
         #expect(found.status == 0, "\(found.errors)")
@@ -86,7 +86,7 @@ import Testing
         return faults
     }
 
-    @Test func `a directory that is turned away says so as Graph's does`() async throws {
+    @Test func `errors of SCIM and Google directories have the same statuses as errors of Graph`() async throws {
         for (directory, path) in [("scim", "/scim/v2"), ("google", "/admin/directory/v1")] {
             let terminal = try await signedIn(directory, path)
             terminal.provider.setInjectedErrors(InjectedErrors(.directory403))

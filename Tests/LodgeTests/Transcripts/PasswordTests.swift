@@ -4,7 +4,7 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// Servers that know names and passwords only, and what a provider says about a token.
+/// Tests sign-in with a user name and a password, introspection and token exchange.
 @MainActor @Suite struct PasswordTests {
     private func terminal(_ keys: String, _ provider: ScriptedProvider) async throws -> Terminal {
         provider.describe(#", "introspection_endpoint": "ISSUER/introspect""#)
@@ -20,7 +20,7 @@ import Testing
     private static let answer =
         #"{"access_token": "token-1", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "refresh-1"}"#
 
-    @Test func `a name and the password of standard input sign in where the settings allow it`() async throws {
+    @Test func `sign-in --username reads the password from standard input if the settings allow it`() async throws {
         let provider = try ScriptedProvider()
         let terminal = try await terminal(#", "allowsPasswordGrant": true"#, provider)
         provider.answer("/token", Self.answer)
@@ -34,7 +34,7 @@ import Testing
         #expect(await terminal.run("token").output == "token-1\n")
     }
 
-    @Test func `without the setting no password leaves the machine, and the setting is named`() async throws {
+    @Test func `without allowsPasswordGrant no password is sent, and the error names the setting`() async throws {
         let provider = try ScriptedProvider()
         let terminal = try await terminal("", provider)
         let refused = await terminal.run("sign-in", "old", "--username", "ada", input: "pass word\n")
@@ -43,7 +43,7 @@ import Testing
         #expect(provider.requests("/token").isEmpty)
     }
 
-    @Test func `no password and two ways at once are wrong usage`() async throws {
+    @Test func `a missing password and --username with --device are usage errors`() async throws {
         let provider = try ScriptedProvider()
         let terminal = try await terminal(#", "allowsPasswordGrant": true"#, provider)
         let empty = await terminal.run("sign-in", "old", "--username", "ada")
@@ -53,7 +53,7 @@ import Testing
         #expect(provider.requests("/token").isEmpty)
     }
 
-    @Test func `token --introspect prints what the provider says, and of a dead token only that it is dead`()
+    @Test func `token --introspect prints the provider's response, and only active for an inactive token`()
         async throws
     {
         let provider = try ScriptedProvider()
@@ -75,7 +75,7 @@ import Testing
         #expect(await terminal.run("token", "--introspect", "--expires").status == 2)
     }
 
-    @Test func `token --exchange prints a token of another service and saves nothing`() async throws {
+    @Test func `token --exchange prints a token of another service and saves no token`() async throws {
         let provider = try ScriptedProvider()
         let terminal = try await terminal("", provider)
         #expect(await terminal.run("sign-in", "old", "--with-token", input: Self.answer).status == 0)
@@ -101,8 +101,7 @@ import Testing
         (["--exchange", "--introspect"], "--exchange and --introspect"),
         (["--exchange", "--refresh"], "--exchange and --refresh"),
     ])
-    func `options of token that do not fit together are a usage error`(options: [String], message: String) async throws
-    {
+    func `options of token that cannot be combined are a usage error`(options: [String], message: String) async throws {
         let provider = try ScriptedProvider()
         let terminal = try await terminal("", provider)
         #expect(await terminal.run("sign-in", "old", "--with-token", input: Self.answer).status == 0)

@@ -14,7 +14,7 @@ import Testing
         return terminal
     }
 
-    @Test func `people are listed in every format`() async throws {
+    @Test func `search prints users in every format`() async throws {
         let terminal = try await signedIn()
         let lines = await terminal.run("search", "ada", "--output", "jsonl")
         #expect(lines.status == 0 && !lines.lines.isEmpty)
@@ -72,7 +72,7 @@ import Testing
         ),
         (["--filter", "startswith(mail,'zzz')"], "No user matches the filter startswith(mail,'zzz').", nil),
     ])
-    func `an empty result names the search and another one`(
+    func `an empty result states the search and suggests another one`(
         _ words: [String], _ sentence: String, _ command: String?
     ) async throws {
         let found = await (try signedIn()).run(words: ["search"] + words)
@@ -83,14 +83,14 @@ import Testing
             lines.dropFirst().first?.hasSuffix("run: lodge \(command ?? "")") ?? (command == nil), "\(found.errors)")
     }
 
-    @Test func `fields of the manager and columns of one's own are shown`() async throws {
+    @Test func `--fields selects columns, including properties of the manager`() async throws {
         let terminal = try await signedIn()
         let table = await terminal.run("search", "ada", "--fields", "displayName,manager.displayName")
         #expect(table.status == 0, "\(table.errors)")
         #expect(table.lines.first == "DISPLAYNAME\tMANAGER.DISPLAYNAME")
     }
 
-    @Test func `a query is explained without an account`() async throws {
+    @Test func `--explain prints the query without an account`() async throws {
         let terminal = try await Terminal()
         let explained = await terminal.run("search", "--office", "18", "--order", "displayName:desc", "--explain")
         #expect(explained.status == 0)
@@ -108,7 +108,7 @@ import Testing
         #expect(await terminal.run("search").status == 2)
     }
 
-    @Test func `one person is shown with what is around them`() async throws {
+    @Test func `show prints a user with the manager, direct reports and groups`() async throws {
         let terminal = try await signedIn()
         let show = await terminal.run("show", "ada@contoso.example", "--manager", "--reports", "--groups")
         #expect(show.status == 0, "\(show.errors)")
@@ -121,7 +121,7 @@ import Testing
         #expect(await terminal.run("show", "nobody@contoso.example", "--manager").status == 3)
     }
 
-    @Test func `each line of a lookup has one row, in the order of the input`() async throws {
+    @Test func `lookup prints one row for each line, in the order of the input`() async throws {
         let terminal = try await signedIn()
         let file = terminal.folder.appending(path: "names.txt")
         try "li.ming@contoso.example\r\n\n# a comment\n  nobody@contoso.example \nada@contoso.example".write(
@@ -136,12 +136,13 @@ import Testing
         #expect(missing.status == 2 && missing.errors.contains("hint:"))
     }
 
-    @Test func `a name that fails keeps no other from being told`() async throws {
+    @Test func `lookup reports each failed name and prints all other users`() async throws {
         let terminal = try await signedIn()
         var faults = InjectedErrors()
         try faults.add(parsing: "directory-batch-429")
         terminal.provider.setInjectedErrors(faults)
-        // The first of each batch is refused: of the names, and of the mail addresses asked for where there is no such name.
+        // The first item of each batch is rejected, both for the names and for the mail addresses of names without a
+        // match.
         var names = terminal.provider.users.prefix(22).map(\.id)
         names[1] = "nobody@contoso.example"
         names[2] = "noone@contoso.example"
@@ -165,13 +166,13 @@ import Testing
         #expect(json.status == 6 && statuses == [6, 6, 6], "\(json.errors)")
     }
 
-    @Test func `everybody is listed when they are asked for by name`() async throws {
+    @Test func `search --all lists all users`() async throws {
         let terminal = try await signedIn()
         let all = await terminal.run("search", "--all", "--fields", "id", "-o", "jsonl")
         #expect(all.status == 0 && Set(all.lines).count == terminal.provider.userCount, "\(all.errors)")
     }
 
-    @Test func `the number alone is printed without reading anybody`() async throws {
+    @Test func `--count --limit 0 prints the number without reading users`() async throws {
         let terminal = try await signedIn()
         let people = terminal.provider.users.filter { $0.surname?.lowercased().hasPrefix("o'") ?? false }
         let number = await terminal.run("search", "--surname", "O'", "--count", "--limit", "0")
@@ -188,7 +189,7 @@ import Testing
             explained.lines.contains("Accept: text/plain") && explained.lines.contains("ConsistencyLevel: eventual"))
     }
 
-    @Test func `the managers up to the top are shown`() async throws {
+    @Test func `show --chain prints the management chain`() async throws {
         let terminal = try await signedIn()
         let person = terminal.provider.users[70]
         let shown = await terminal.run("show", person.userPrincipalName, "--chain")
@@ -202,18 +203,18 @@ import Testing
         #expect(await terminal.run("show", "ada@contoso.example", "--chain", "--offline").status == 2)
     }
 
-    @Test func `nobody waits for the next name`() async throws {
+    @Test func `lookup prints a user before it reads the next name`() async throws {
         let terminal = try await signedIn()
         let path = terminal.folder.appending(path: "names").path
         try #require(mkfifo(path, 0o600) == 0)
-        // Read too, so that opening it waits for nobody.
+        // Open the pipe for reading too, so that open does not block.
         let file = open(path, O_RDWR | O_CLOEXEC)
         try #require(file >= 0)
         let before = terminal.provider.log().count
         _ = write(file, "ada@contoso.example\n\n", 21)
         let lookup = Task { await terminal.run("lookup", path, "-o", "csv", "--fields", "mail") }
         try await until { terminal.provider.log().count > before }
-        #expect(terminal.provider.log().count > before, "the first name is asked for before the second is there")
+        #expect(terminal.provider.log().count > before, "lookup must not wait for the second name")
         _ = write(file, "nobody@contoso.example\nada@contoso.example\n", 43)
         close(file)
         let found = await lookup.value
@@ -224,7 +225,7 @@ import Testing
         )
     }
 
-    @Test func `names are looked up as they come, and a line without end is refused`() async throws {
+    @Test func `lookup reads names in batches and rejects an endless line`() async throws {
         let terminal = try await signedIn()
         let names = (0..<300).map { terminal.provider.users[$0 % 50].id }
         let found = await terminal.run(

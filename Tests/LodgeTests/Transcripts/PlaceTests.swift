@@ -8,12 +8,12 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// Where settings and accounts are looked for, and that a look makes neither.
+/// The locations of settings and accounts, and that reading creates neither.
 @MainActor @Suite struct PlaceTests {
     // MARK: Without a home
 
     @Test(arguments: [nil, "", "relative/home"])
-    func `without an absolute HOME there is no settings file of one's own`(home: String?) async throws {
+    func `without an absolute HOME there is no default settings file`(home: String?) async throws {
         let terminal = try await Terminal()
         terminal.set("LODGE_SETTINGS", nil)
         terminal.set("HOME", home)
@@ -27,16 +27,16 @@ import Testing
         #expect(remove.status == 8 && remove.errors.contains(words), "\(remove)")
         let me = await terminal.run("me")
         #expect(me.status == 8 && me.errors.contains(words), "\(me)")
-        // What needs no settings file works as before.
+        // Commands without a settings file still work.
         #expect(await terminal.run("providers").status == 0)
         let list = await terminal.run("config", "list")
         #expect(list.status == 0 && list.output.contains("settings\t\t\(words)"), "\(list)")
         for location in [".config", "relative"] { #expect(!FileManager.default.fileExists(atPath: location)) }
     }
 
-    // MARK: In PostgreSQL
+    // MARK: With PostgreSQL
 
-    @Test func `a password in --store is refused, and never shown`() async throws {
+    @Test func `a password in --store is rejected and never printed`() async throws {
         guard (try? PostgreSQLStorage(connection: "")) != nil else { return }
         let terminal = try await Terminal()
         for words in [["status"], ["config"], ["doctor", "--offline"], ["sign-in"], ["accounts", "salvage"]] {
@@ -54,7 +54,7 @@ import Testing
 
     // MARK: Without a store
 
-    @Test func `a look makes no store where there is none`() async throws {
+    @Test func `commands that only read create no store`() async throws {
         let terminal = try await Terminal()
         for (words, status) in [
             (["doctor", "--offline"], 0), (["accounts"], 3), (["accounts", "show", "nobody"], 3), (["status"], 0),
@@ -76,7 +76,7 @@ import Testing
         #expect(await terminal.run("doctor", "--offline").errors == "All is well.\n")
     }
 
-    @Test func `what keeps a store from being made is found by doctor all the same`() async throws {
+    @Test func `doctor reports why a store cannot be created`() async throws {
         let terminal = try await Terminal()
         try "a file".write(to: terminal.store, atomically: true, encoding: .utf8)
         let file = await terminal.run("doctor", "--offline")
@@ -90,7 +90,7 @@ import Testing
 
     // MARK: Hints
 
-    @Test func `a hint leads to the store and the settings that were typed`() async throws {
+    @Test func `a hint repeats --store and --settings`() async throws {
         let terminal = try await Terminal()
         let store = terminal.folder.appending(path: "other").path
         let settings = terminal.settings.path
@@ -114,7 +114,7 @@ import Testing
         terminal.set("LODGE_KEY_CUSTODY", nil)
         let nobody = await terminal.run("--store", store, "accounts", "show", "nobody")
         #expect(nobody.errors.contains("hint: lodge accounts --store=\(store)\n"), "\(nobody.errors)")
-        // Without an option there is nothing to repeat.
+        // Without the options, the hint does not contain them.
         #expect(await terminal.run("me").errors.contains("hint: lodge sign-in local\n"))
     }
 
@@ -159,7 +159,7 @@ import Testing
         #expect(RemedyText(store: "/s").hint(hint).description == expected)
     }
 
-    @Test func `a sign-in without a type gets the type of the command line`() {
+    @Test func `a sign-in hint without a type gets the type of the command line`() {
         let text = RemedyText(store: "/s", settings: "/t u", type: "graph")
         #expect(
             text.hint("\(AccountRemedy.signIn(type: nil))").description
@@ -167,14 +167,14 @@ import Testing
         #expect(text.hint("\(SettingsRemedy.listPresets)").actions.count == 1)
     }
 
-    // MARK: Tokens that nothing renews
+    // MARK: Tokens that cannot be refreshed
 
-    @Test func `a refused token that nothing renews needs a sign-in everywhere`() async throws {
+    @Test func `a rejected token without a refresh token needs a sign-in in every command`() async throws {
         let terminal = try await Terminal()
         let added = await terminal.run(
             "sign-in", "--with-token", input: #"{"access_token": "x", "token_type": "Bearer"}"#)
         #expect(added.status == 0, "\(added.errors)")
-        // To ask for a new one is not a refusal: what there is stays good.
+        // A failed forced refresh is not a rejection: the token remains valid.
         #expect(await terminal.run("token", "--refresh").status == 4)
         #expect(await terminal.run("token").output == "x\n")
         #expect(await terminal.run("status").status == 0)
@@ -188,7 +188,7 @@ import Testing
         #expect(await terminal.run("me").status == 0)
     }
 
-    @Test func `Microsoft's directory is proposed to Microsoft's types only`() async throws {
+    @Test func `only Microsoft account types suggest Microsoft Graph`() async throws {
         let terminal = try await Terminal()
         try terminal.write(
             settings: """

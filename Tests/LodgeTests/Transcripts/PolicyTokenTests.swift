@@ -41,7 +41,7 @@ import Testing
         return (terminal, provider)
     }
 
-    @Test func `a token of a policy is printed after a sign-in with it`() async throws {
+    @Test func `token --policy prints a token after a sign-in with the policy`() async throws {
         let (terminal, provider) = try await policies()
         let missing = await terminal.run("token", "--policy", "edit profile")
         #expect(missing.status == 4, "\(missing.errors)")

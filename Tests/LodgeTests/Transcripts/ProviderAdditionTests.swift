@@ -18,7 +18,7 @@ import Testing
 
     // MARK: add
 
-    @Test func `the first type makes the settings file`() async throws {
+    @Test func `the first type creates the settings file`() async throws {
         let terminal = try await Terminal()
         terminal.set("LODGE_SETTINGS", nil)
         let file = terminal.folder.appending(path: ".config/lodge/settings.json")
@@ -31,7 +31,7 @@ import Testing
         #expect(await terminal.run("status").output.contains("mine"))
     }
 
-    @Test func `a type is added without touching what people wrote`() async throws {
+    @Test func `adding a type keeps the comments and layout of the settings file`() async throws {
         let terminal = try await Terminal()
         let old = """
             {
@@ -68,7 +68,7 @@ import Testing
         #expect(try Settings(contentsOf: terminal.settings).types.map(\.name) == ["local"])
     }
 
-    @Test func `the name of a preset is enough to build on it`() async throws {
+    @Test func `a preset name as the type name selects the preset`() async throws {
         let terminal = try await Terminal()
         let add = await terminal.run(
             "providers", "add", "github", "--client-id", "c1", "--client-secret-env", "GITHUB_SECRET", "-o", "json")
@@ -76,7 +76,7 @@ import Testing
         #expect(try JSONValue(parsing: add.output).object?["preset"] == "github")
         let type = try #require(try Settings(contentsOf: terminal.settings)["github"])
         #expect(type.preset == "github" && type.clientSecret == .environment("GITHUB_SECRET"))
-        #expect(try mode(terminal.settings) == 0o644, "a place of a secret is no secret")
+        #expect(try mode(terminal.settings) == 0o644, "the name of a variable is not a secret")
     }
 
     @Test(arguments: [
@@ -107,7 +107,9 @@ import Testing
         (["remove", "company"], 3, "settings.json does not have it"),
         (["remove", "github"], 3, "is a preset and stays"),
     ])
-    func `what is wrong is told, and nothing is written`(words: [String], status: Int32, reason: String) async throws {
+    func `an invalid providers command is an error and does not change the settings`(
+        words: [String], status: Int32, reason: String
+    ) async throws {
         let terminal = try await Terminal()
         let old = try text(terminal.settings)
         let answer = await terminal.run(words: ["providers"] + words)
@@ -116,7 +118,7 @@ import Testing
         #expect(try text(terminal.settings) == old)
     }
 
-    @Test func `a property list and the flat form are left alone`() async throws {
+    @Test func `property lists and flat settings are not edited`() async throws {
         let terminal = try await Terminal()
         let flat =
             #"{"authority": "https://login.microsoftonline.com/common", "clientId": "a", "redirectUri": "http://localhost/x", "scopes": "openid"}"#
@@ -141,7 +143,7 @@ import Testing
         #expect(try Settings(contentsOf: terminal.settings)["local"] != nil)
         #expect(await terminal.run("sign-out", "--all", "--type", "local").status == 0)
         #expect(await terminal.run("providers", "remove", "local").status == 0)
-        #expect(!FileManager.default.fileExists(atPath: terminal.settings.path), "nothing was left in it")
+        #expect(!FileManager.default.fileExists(atPath: terminal.settings.path), "no type remains in the file")
     }
 
     // MARK: register
@@ -158,7 +160,7 @@ import Testing
         try FileManager.default.subpathsOfDirectory(atPath: folder.path).map { folder.appending(path: $0) }
     }
 
-    @Test func `a client is registered, kept and deleted again`() async throws {
+    @Test func `a registered client is saved and later deleted`() async throws {
         let terminal = try await Terminal()
         let provider = try ScriptedProvider()
         provider.describe()
@@ -181,7 +183,7 @@ import Testing
         #expect(type.scope.text == "openid profile")
         #expect(try mode(terminal.settings) == 0o600)
         for secret in Self.secrets { #expect(!add.errors.contains(secret) && !add.output.contains(secret)) }
-        // The token that can delete the client is nowhere to be read.
+        // No file contains the registration access token in clear text.
         for file in try files(terminal.folder) where !file.hasDirectoryPath {
             let bytes = (try? Data(contentsOf: file)) ?? Data()
             #expect(bytes.range(of: Data("reg-23410913".utf8)) == nil, "\(file.path)")
@@ -233,16 +235,16 @@ import Testing
             try JSONValue(parsing: $0.body).object?["token_endpoint_auth_method"]?.string
         }
         #expect(methods == [requested, "none"])
-        // The response has a secret, and does not name the method.
+        // The response has a secret but no authentication method.
         let type = try #require(try Settings(contentsOf: terminal.settings)["company0"])
         #expect(type.clientAuthentication?.rawValue == (requested == "none" ? "client_secret_basic" : requested))
     }
 
-    @Test func `an initial access token and a public client`() async throws {
+    @Test func `a public client is registered with an initial access token`() async throws {
         let terminal = try await Terminal()
         let provider = try ScriptedProvider()
         provider.describe()
-        // As Glewlwyd does: 200 in place of 201, and a method of clients with a secret.
+        // Glewlwyd responds with 200 instead of 201, and with an authentication method that requires a secret.
         provider.answer("/register", 200, #"{"client_id": "p1", "token_endpoint_auth_method": "client_secret_basic"}"#)
         let token = terminal.folder.appending(path: "token")
         try "initial-token\n".write(to: token, atomically: true, encoding: .utf8)
@@ -282,7 +284,7 @@ import Testing
             "keeps the client s6"
         ),
     ])
-    func `a refused registration changes nothing`(
+    func `a rejected registration changes no settings`(
         answer: Int, body: String, status: Int32, reason: String, hint: String
     ) async throws {
         let terminal = try await Terminal()
@@ -297,13 +299,13 @@ import Testing
         #expect(try text(terminal.settings) == old)
     }
 
-    @Test func `a client whose type cannot be kept is deleted again`() async throws {
+    @Test func `a registered client is deleted if its type cannot be saved`() async throws {
         let terminal = try await Terminal()
         let provider = try ScriptedProvider()
         provider.describe()
         provider.answer("/register", 201, Self.registered)
         provider.answer("DELETE /register/s6", 204, "")
-        // A store that cannot be opened.
+        // This store cannot be opened.
         terminal.set("LODGE_STORE", terminal.settings.path)
         let old = try text(terminal.settings)
         let add = await terminal.run("providers", "add", "company", "--issuer", provider.issuer, "--register")
@@ -314,7 +316,7 @@ import Testing
     }
 
     @Test(arguments: [(204, 0), (200, 0), (401, 0), (404, 0), (403, 5), (503, 6), (500, 6), (302, 1)])
-    func `a type stays until its client is gone at the provider`(answer: Int, status: Int32) async throws {
+    func `a type remains until the provider has deleted its client`(answer: Int, status: Int32) async throws {
         let terminal = try await Terminal()
         let provider = try ScriptedProvider()
         provider.describe()
@@ -332,7 +334,7 @@ import Testing
         }
     }
 
-    @Test func `a provider without registration is told before anything is made`() async throws {
+    @Test func `a provider without client registration is an error before any change`() async throws {
         let terminal = try await Terminal()
         let provider = try ScriptedProvider()
         provider.answer(

@@ -8,7 +8,7 @@ import Testing
 @testable import lodge
 
 @MainActor @Suite struct ProvidersTests {
-    /// The lines of a table as cells, by their first one.
+    /// Returns the rows of a table by their first cell.
     private func rows(_ transcript: Terminal.Transcript) -> [String: [String]] {
         transcript.lines.map { $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init) }
             .reduce(into: [:]) { $0[$1[0]] = $1 }
@@ -16,7 +16,7 @@ import Testing
 
     // MARK: list and show
 
-    @Test func `the settings' types come first, then the presets with what they need`() async throws {
+    @Test func `providers lists the types of the settings first, then the presets with required values`() async throws {
         let terminal = try await Terminal()
         let list = await terminal.run("providers")
         #expect(list.status == 0 && list.lines[0] == "NAME\tPROVIDER\tFROM\tTO FILL IN")
@@ -31,7 +31,7 @@ import Testing
         #expect(json?.first?.object?["from"] == "settings")
     }
 
-    @Test func `the presets are there without any settings`() async throws {
+    @Test func `providers lists the presets without a settings file`() async throws {
         let terminal = try await Terminal()
         terminal.set("LODGE_SETTINGS", nil)
         let list = await terminal.run("providers", "list")
@@ -47,7 +47,7 @@ import Testing
         #expect(unknown.status == 3 && unknown.errors.contains("did you mean github?"))
     }
 
-    @Test func `a type is shown without its secret`() async throws {
+    @Test func `providers show does not print the client secret`() async throws {
         let terminal = try await Terminal()
         try terminal.write(
             settings: """
@@ -63,7 +63,7 @@ import Testing
 
     // MARK: Presets as types
 
-    @Test func `a preset that needs a client cannot be signed in to, and says what to add and where`() async throws {
+    @Test func `a preset without a client is an error with the command to add the type`() async throws {
         let terminal = try await Terminal()
         for words in [["sign-in", "github"], ["me", "--type", "github"]] {
             let answer = await terminal.run(words: words)
@@ -75,15 +75,15 @@ import Testing
         #expect(await terminal.run("sign-in", "nothing").status == 8)
     }
 
-    @Test func `a preset that needs nothing is found after the settings`() async throws {
+    @Test func `a complete preset can be used as a type without settings`() async throws {
         let terminal = try await Terminal()
         terminal.set("LODGE_SETTINGS", nil)
-        // There is nobody at its port; that is an error of the network, no longer of the settings.
+        // The command gets past the settings and finds no account.
         let me = await terminal.run("me", "--type", "local")
         #expect(me.status == 4 && me.errors.contains("there is no account of type local"), "\(me.errors)")
     }
 
-    @Test func `a type built on a preset is signed in to`() async throws {
+    @Test func `sign-in accepts a type that is based on a preset`() async throws {
         let terminal = try await Terminal()
         try terminal.write(
             settings: #"{"types": {"mine": {"provider": "local", "port": "\#(terminal.provider.port)"}}}"#)
@@ -94,7 +94,7 @@ import Testing
 
     // MARK: check
 
-    @Test func `check says what the provider can do`() async throws {
+    @Test func `providers check lists the capabilities of the provider`() async throws {
         let terminal = try await Terminal()
         for words in [["providers", "check"], ["providers", "check", "--issuer", "\(terminal.provider.issuer)"]] {
             let answer = await terminal.run(words: words)
@@ -111,7 +111,7 @@ import Testing
         #expect(json?.first?.object?["state"] == "ok")
     }
 
-    @Test func `what is missing or wrong is a problem with its reason, and the status is 1`() async throws {
+    @Test func `providers check reports each missing or invalid value and exits with 1`() async throws {
         let terminal = try await Terminal()
         let provider = try ScriptedProvider()
         provider.answer(
@@ -143,7 +143,7 @@ import Testing
         (200, "[]", 1, "an array"), (404, "", 1, "HTTP status 404"), (503, "", 6, "HTTP status 503"),
         (302, "", 7, "A redirect"),
     ])
-    func `broken metadata is told and decides the status`(
+    func `providers check reports invalid metadata, which determines the status`(
         answer: Int, body: String, status: Int32, reason: String
     ) async throws {
         let terminal = try await Terminal()
@@ -156,7 +156,7 @@ import Testing
         #expect(check.errors.contains("\nhint: "))
     }
 
-    @Test func `a provider of plain OAuth is found at its own well-known address`() async throws {
+    @Test func `providers check finds the metadata of a plain OAuth provider (RFC 8414)`() async throws {
         let terminal = try await Terminal()
         let provider = try ScriptedProvider()
         provider.answer(
@@ -169,7 +169,7 @@ import Testing
         #expect(rows(check)["issuer"]?[2] == provider.issuer)
     }
 
-    @Test func `what cannot be checked says what is missing`() async throws {
+    @Test func `providers check without a required value is a usage error`() async throws {
         let terminal = try await Terminal()
         let tenant = await terminal.run("providers", "check", "entra-tenant")
         #expect(tenant.status == 2 && tenant.errors.contains("--set tenant=…"))

@@ -8,12 +8,12 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// The published cases of where secrets must not appear that are about the command.
+/// The published redaction cases for the command.
 @MainActor @Suite struct RedactionVectorTests {
     static let file = VectorFile("redaction")
     static let known = file.defaults["secrets"]?.object ?? [:]
 
-    /// What must not be seen: each secret, its beginning, and its base64.
+    /// The forbidden texts: each secret, its prefix and its base64.
     static let forms = known.members.compactMap(\.value.string).flatMap {
         [$0, String($0.prefix(8)), Data($0.utf8).base64EncodedString()]
     }
@@ -26,7 +26,7 @@ import Testing
         for form in Self.forms { #expect(!text.contains(form), "\(text)", sourceLocation: sourceLocation) }
     }
 
-    /// An account with the secrets of the file as its tokens.
+    /// Returns a terminal with an account whose tokens are the secrets of the file.
     private func signedIn() async throws -> Terminal {
         #expect(Self.forms.count == 30)
         let terminal = try await Terminal()
@@ -41,9 +41,9 @@ import Testing
         return terminal
     }
 
-    @Test func `RD-019: a crash leaves no core file`() throws {
+    @Test func `RD-019: a crash writes no core file`() throws {
         #expect(try vector("RD-019").expect["core_disabled"]?.bool == true)
-        // The first thing that the program does; here it is done to the process of the tests, which needs no core file either.
+        // The program does this first. Here it applies to the test process, which needs no core file either.
         ProcessLimits.protectMemory()
         var limit = rlimit(rlim_cur: 1, rlim_max: 1)
         #if canImport(Glibc)
@@ -54,12 +54,12 @@ import Testing
         #expect(limit.rlim_cur == 0)
     }
 
-    @Test func `RD-016: no secret is taken from the command line`() async throws {
+    @Test func `RD-016: no option accepts a secret on the command line`() async throws {
         let vector = try vector("RD-016")
         #expect(vector.expect.texts("not_via") == ["argument"])
         #expect(
             vector.expect.texts("secrets_accepted_via") == ["stdin", "file", "prompt without echo", "environment"])
-        // By file, environment or standard input only.
+        // The options accept a file or an environment variable.
         let words = ["secret", "token", "password", "assertion", "private", "credential"]
         let options = commandSyntax.root.allOptions.filter { option in
             option.takesValue && words.contains { option.name.contains($0) }
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: ["table", "json"])
-    func `RD-017: nothing but the token's own command shows a secret`(format: String) async throws {
+    func `RD-017: only the token command prints a secret`(format: String) async throws {
         #expect(try vector("RD-017").expect["contains_no_secret"] == true)
         let terminal = try await signedIn()
         for words in [
@@ -95,7 +95,7 @@ import Testing
         #expect(await terminal.run("accounts").status == 3)
     }
 
-    @Test func `RD-018: token prints the token and a line end, and nothing else`() async throws {
+    @Test func `RD-018: token prints only the token and a newline`() async throws {
         let vector = try vector("RD-018")
         let terminal = try await signedIn()
         let token = await terminal.run("token")
@@ -104,7 +104,7 @@ import Testing
         #expect(token.errors.isEmpty)
     }
 
-    /// Fails, or answers with what it was sent.
+    /// A transport that fails or returns the request.
     private struct Echo: HTTPTransport {
         let failure: HTTPTransportError?
 
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: ["RD-012", "RD-013"])
-    func `what --debug shows of requests has neither fields nor content`(id: String) async throws {
+    func `--debug prints neither header fields nor content of requests`(id: String) async throws {
         let vector = try vector(id)
         let names = vector.input.texts("fields") ?? Self.known.members.map(\.name)
         let values = Self.known.members.compactMap(\.value.string)

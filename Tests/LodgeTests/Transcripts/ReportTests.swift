@@ -7,7 +7,7 @@ import TestSupport
 @testable import CommandLineKit
 @testable import lodge
 
-/// The reports of requests, waits and refreshes on standard error.
+/// Tests the reports of requests, waits and refreshes on standard error.
 @MainActor @Suite struct ReportTests {
     private func signedIn(_ errors: String...) async throws -> Terminal {
         var configuration = LoopbackProvider.Configuration()
@@ -87,7 +87,7 @@ import TestSupport
         }
     }
 
-    @Test func `a response that is late for a second shows a line that disappears`() async throws {
+    @Test func `a response that takes more than a second shows a temporary progress line`() async throws {
         let captured = CapturedConsole(terminal: true)
         let slow = Slow()
         let transport = ReportedTransport(inner: slow, report: ActivityReport(captured.console))
@@ -101,7 +101,7 @@ import TestSupport
         #expect(captured.output.text.isEmpty)
     }
 
-    @Test func `advice is for a terminal and for --verbose`() {
+    @Test func `advice is printed on a terminal and with --verbose`() {
         for (isTerminal, verbosity, isPrinted) in [
             (true, ConsoleOptions.Verbosity.normal, true), (true, .quiet, false), (false, .normal, false),
             (false, .verbose, true),
@@ -114,7 +114,7 @@ import TestSupport
         }
     }
 
-    @Test func `times of requests are short`() {
+    @Test func `request durations have a short form`() {
         #expect(TimeText.seconds(.milliseconds(143)) == "143 ms")
         #expect(TimeText.seconds(.milliseconds(2128)) == "2.1 s")
         #expect(TimeText.seconds(.seconds(20)) == "20 s")

@@ -8,7 +8,7 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// The metadata of an API and of its authorization server: where they are found, and what ends the sign-in.
+/// Tests the metadata of an API and its authorization server: its location, and errors that end the sign-in.
 @MainActor @Suite struct ResourceRejectionTests {
     private func text(_ url: URL) throws -> String { try String(contentsOf: url, encoding: .utf8) }
 
@@ -121,7 +121,7 @@ import Testing
     ]
 
     @Test(arguments: rejections)
-    fileprivate func `a rejection comes before any registration, code, token and change of the settings`(
+    fileprivate func `an invalid API is rejected before registration, code, token and changes of the settings`(
         rejection: Rejection
     ) async throws {
         let terminal = try await Terminal()
@@ -139,13 +139,13 @@ import Testing
     }
 
     @Test(arguments: ["http://api.example/mcp", "https://api.example/a/../b", "ftp://api.example", "https://", "://"])
-    func `an address that cannot be used is an error before any request`(address: String) async throws {
+    func `an invalid URL is an error before any request`(address: String) async throws {
         let terminal = try await Terminal()
         let signIn = await terminal.run("sign-in", address, "--yes")
         #expect([2, 8].contains(signIn.status) && signIn.errors.contains("expected"), "\(signIn.errors)")
     }
 
-    @Test func `an address without its scheme suggests the complete command`() async throws {
+    @Test func `a URL without a scheme suggests the complete command`() async throws {
         let terminal = try await Terminal()
         let signIn = await terminal.run("sign-in", "api.example/mcp")
         #expect(signIn.status == 8, "\(signIn.errors)")
@@ -156,20 +156,19 @@ import Testing
         #expect(!(await terminal.run("sign-in", "gihtub").errors.contains("https://gihtub")))
     }
 
-    @Test func `an address that does not respond is a network error about the address`() async throws {
+    @Test func `a URL without a response is a network error that names the URL`() async throws {
         let terminal = try await Terminal()
         let signIn = await terminal.run("sign-in", "http://127.0.0.1:1/mcp", "--yes")
         #expect(signIn.status == 7 && signIn.errors.contains("hint: check the address"), "\(signIn.errors)")
     }
 
     @Test(arguments: [[:], ["iss": "https://evil.example"], ["iss": "ISSUER/"]])
-    func `a redirect without the issuer, or with another one, sends no code`(parameters: [String: String]) async throws
-    {
+    func `a redirect with a missing or different issuer sends no code`(parameters: [String: String]) async throws {
         let terminal = try await Terminal()
         let scene = try ResourceScene()
         let more = parameters.mapValues { $0.replacing("ISSUER", with: scene.server.issuer) }
         scene.server.answer("/authorize") { ResourceScene.redirect($0, more) }
-        // It does not wait for the time limit.
+        // The command does not wait for the time limit.
         let signIn = await terminal.run("sign-in", scene.url, "--yes")
         #expect(signIn.status == 1 && signIn.errors.contains("\nhint: no code was sent; "), "\(signIn.errors)")
         let reason = more["iss"].map {

@@ -42,7 +42,7 @@ struct ResourceScene: Sendable {
         describeResource(at: "/metadata")
     }
 
-    /// Lets the resource respond to requests without a token, and with any other token than the given ones.
+    /// Makes the resource challenge requests without a token or with a token that is not in the list.
     func challenge(_ parameters: String, at path: String = "/mcp", accepting tokens: Set<String> = ["t1", "t2"]) {
         resource.answer(path) { request in
             let token = request.fields["Authorization"].map { $0.replacing("Bearer ", with: "") } ?? ""
@@ -88,7 +88,7 @@ struct ResourceScene: Sendable {
         Dictionary((FormEncoding.decode(Substring(text)) ?? []).map { ($0.name, $0.value) }) { first, _ in first }
     }
 
-    /// Sends the browser back with a code, which has the scope in it.
+    /// Redirects the browser with a code that contains the scope.
     static func redirect(_ request: LoopbackRequest, _ more: [String: String]) -> LoopbackResponse {
         let query = query(request)
         var components = URLComponents(string: query["redirect_uri"] ?? "")
@@ -100,7 +100,7 @@ struct ResourceScene: Sendable {
         return LoopbackResponse(status: 302, fields: ["Location": components?.string ?? ""])
     }
 
-    /// The requests of a sign-in: registration, code and token.
+    /// The paths of the requests of a sign-in: registration, code and token.
     var signInRequests: [String] {
         server.requests.map(\.path).filter { ["/register", "/authorize", "/token"].contains($0) }
     }

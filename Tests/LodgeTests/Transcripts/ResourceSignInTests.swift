@@ -9,11 +9,11 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// Sign-ins to the address of an API, and requests that need more scopes.
+/// Tests sign-ins with the URL of an API, and requests that need more scopes.
 @MainActor @Suite struct ResourceSignInTests {
     private func text(_ url: URL) throws -> String { try String(contentsOf: url, encoding: .utf8) }
 
-    @Test func `the address of an API is enough to sign in to it`() async throws {
+    @Test func `sign-in accepts the URL of an API`() async throws {
         let terminal = try await Terminal()
         let scene = try ResourceScene()
         let signIn = await terminal.run("sign-in", scene.url, "--yes")
@@ -25,14 +25,14 @@ import Testing
             "Added \(scene.name()) to \(terminal.settings.path).\n", "Signed in to \(scene.name()) as ",
         ] { #expect(signIn.errors.contains(line), "\(signIn.errors)") }
 
-        // The first request has no token; every other request has its part of RFC 8707.
+        // The first request has no token. Every other request has the resource parameter (RFC 8707).
         #expect(scene.resource.requests.allSatisfy { $0.fields["Authorization"] == nil })
         let register = try #require(scene.server.requests("/register").first)
         let registration = try #require(JSONValue(parsing: register.body).object)
-        // Also the scopes that a later request can require.
+        // The registration includes the scopes that later requests may require.
         #expect(registration["scope"] == "mcp:read mcp:all")
         #expect(registration["application_type"] == "native" && registration["token_endpoint_auth_method"] == "none")
-        // Servers that compare the port too accept the redirect of every sign-in.
+        // A fixed port is also accepted by servers that compare the port of the redirect URI.
         let redirect = try #require(registration["redirect_uris"]?.array?.first?.string)
         #expect(redirect.wholeMatch(of: /http:\/\/127\.0\.0\.1:(2\d{4}|3[01]\d{3})\/callback/) != nil)
         let authorization = ResourceScene.query(try #require(scene.server.requests("/authorize").first))
@@ -46,7 +46,7 @@ import Testing
         #expect(type.hasIssuer(scene.server.issuer) && type.resources == [scene.url] && type.clientID == "c7")
         #expect(type.resourceHosts == [scene.name()])
 
-        // The default type of the settings is another one.
+        // The default type of the settings is a different one.
         let request = await terminal.run("request", "GET", scene.url)
         #expect(request.status == 0 && request.output == #"{"token": "t1"}"#, "\(request.errors)")
         let refresh = await terminal.run("token", "--type", scene.name(), "--refresh")
@@ -62,7 +62,7 @@ import Testing
         #expect(elsewhere.status == 8 && elsewhere.errors.contains("is not a host that may have the tokens"))
     }
 
-    @Test func `a home without settings is enough`() async throws {
+    @Test func `sign-in with a URL needs no settings file`() async throws {
         let terminal = try await Terminal()
         terminal.set("LODGE_SETTINGS", nil)
         let scene = try ResourceScene()
@@ -72,12 +72,12 @@ import Testing
         #expect(await terminal.run("request", "GET", scene.url).status == 0)
     }
 
-    @Test func `the type and the client of an earlier sign-in are used again`() async throws {
+    @Test func `a second sign-in reuses the type and the client of the first one`() async throws {
         let terminal = try await Terminal()
         let scene = try ResourceScene()
         #expect(await terminal.run("sign-in", scene.url, "--yes").status == 0)
         let settings = try text(terminal.settings)
-        // It adds no type, and needs no confirmation.
+        // The sign-in adds no type and needs no confirmation.
         let again = await terminal.run("sign-in", scene.url)
         #expect(again.status == 0, "\(again.errors)")
         #expect(try text(terminal.settings) == settings)
@@ -91,12 +91,12 @@ import Testing
         let type = try #require(try Settings(contentsOf: terminal.settings)[scene.name("/other")])
         #expect(type.clientID == "c7" && type.resources == [other] && type.scope.tokens == ["mcp:all"])
         #expect(scene.server.requests("/register").count == 1)
-        // Each address has its own token.
+        // Each URL has a separate token.
         #expect(await terminal.run("request", "GET", other).errors.contains("HTTP 401") == true)
         #expect(await terminal.run("request", "GET", scene.url).status == 0)
     }
 
-    @Test func `a client that two types use is deleted with the second`() async throws {
+    @Test func `a client that two types use is deleted with the second type`() async throws {
         let terminal = try await Terminal()
         let scene = try ResourceScene()
         scene.server.answer(
@@ -119,7 +119,7 @@ import Testing
         #expect(scene.server.requests("/register/c7").map(\.method) == [.delete])
     }
 
-    @Test func `the token of a registration goes only to the server that issued it`() async throws {
+    @Test func `a registration access token is sent only to the server that issued it`() async throws {
         let terminal = try await Terminal()
         let scene = try ResourceScene()
         // The port differs.
@@ -138,7 +138,7 @@ import Testing
         #expect(!scene.resource.requests.contains { $0.path == "/register/c7" })
     }
 
-    @Test func `the client authenticates as the server announces`() async throws {
+    @Test func `a client is registered with an authentication method of the server`() async throws {
         let terminal = try await Terminal()
         let scene = try ResourceScene()
         scene.describeServer([
@@ -174,17 +174,17 @@ import Testing
         let signIn = await terminal.run("sign-in", scene.url, "--yes")
         #expect(signIn.status == 0 && signIn.errors.contains("Registered the client c7"), "\(signIn.errors)")
         #expect(scene.server.requests("/register").count == 2)
-        // Another error is not a reason to try again.
+        // After a different error there is no second attempt.
         scene.server.answer("/register", 400, #"{"error": "invalid_redirect_uri"}"#)
         let added = await terminal.run("providers", "add", "second", "--issuer", scene.server.issuer, "--register")
         #expect(added.status == 1 && added.errors.contains("invalid_redirect_uri"), "\(added.errors)")
         #expect(scene.server.requests("/register").count == 3)
     }
 
-    @Test func `a client at another issuer is not used`() async throws {
+    @Test func `a client of a different issuer is not used`() async throws {
         let terminal = try await Terminal()
         let scene = try ResourceScene()
-        // One byte more: another issuer.
+        // With the slash at the end it is a different issuer.
         try terminal.write(
             settings: """
                 {"types": {"near": {"issuer": "\(scene.server.issuer)/", "clientId": "secret-client",
@@ -227,7 +227,7 @@ import Testing
         #expect(confirmed.status == 0, "\(confirmed.errors)")
     }
 
-    @Test func `a prompt ends after the time limit`() async throws {
+    @Test func `a prompt times out`() async throws {
         let terminal = try await Terminal()
         let scene = try ResourceScene()
         let old = try text(terminal.settings)
@@ -238,7 +238,7 @@ import Testing
                 try await Task.sleep(for: .seconds(3_600))
                 return "y"
             }
-            // It limits the requests too.
+            // The time limit includes the requests.
             let ended = await terminal.run("sign-in", scene.url, "--timeout", "\(TestTime.seconds(1))")
             #expect(ended.status == 4 && ended.errors.contains("not finished: no input within"), "\(ended.errors)")
             #expect(ended.errors.contains("with a longer --timeout"), "\(ended.errors)")
@@ -312,13 +312,12 @@ import Testing
         #expect(scene.signInRequests == ["/authorize", "/token"])
     }
 
-    @Test func `the URL of the client's metadata document is its identifier where the server supports it`() async throws
-    {
+    @Test func `the URL of the client's metadata document is the client ID if the server supports it`() async throws {
         let terminal = try await Terminal()
         let scene = try ResourceScene()
         let document = "https://lodge.example/client.json"
         try terminal.write(settings: #"{"clientMetadataDocument": "\#(document)", "types": {}}"#)
-        // A server that does not support it.
+        // This server does not support it.
         #expect(await terminal.run("sign-in", scene.url, "--yes").status == 0)
         #expect(try Settings(contentsOf: terminal.settings)[scene.name()]?.clientID == "c7")
         #expect(try text(terminal.settings).contains(document))
@@ -373,7 +372,7 @@ import Testing
         #expect(authorization["scope"] == "mcp:read mcp:write" && authorization["resource"] == scene.url)
     }
 
-    @Test func `a scope that only the metadata name is requested too`() async throws {
+    @Test func `scopes that only the metadata lists are requested too`() async throws {
         let terminal = try await Terminal()
         let scene = try ResourceScene()
         #expect(await terminal.run("sign-in", scene.url, "--yes").status == 0)
@@ -387,7 +386,7 @@ import Testing
         #expect(authorization["scope"] == "mcp:read mcp:all")
     }
 
-    @Test func `a second rejection of the scope is the result`() async throws {
+    @Test func `a second insufficient_scope response is the result`() async throws {
         let terminal = try await Terminal()
         let scene = try ResourceScene()
         #expect(await terminal.run("sign-in", scene.url, "--yes").status == 0)

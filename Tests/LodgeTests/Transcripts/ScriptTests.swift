@@ -5,7 +5,7 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// `token`, `request`, `exec`, `credential git`, `completion`: what scripts and shells use.
+/// Tests `token`, `request`, `exec`, `credential git` and `completion`, the commands for scripts and shells.
 @MainActor @Suite struct ScriptTests {
     private func signedIn() async throws -> Terminal {
         let terminal = try await Terminal()
@@ -13,7 +13,7 @@ import Testing
         return terminal
     }
 
-    @Test func `token --header prints one line that a program can send`() async throws {
+    @Test func `token --header prints one line that is a complete header field`() async throws {
         let terminal = try await signedIn()
         let token = await terminal.run("token").output
         #expect(await terminal.run("token", "--header").output == "Authorization: Bearer \(token)")
@@ -21,13 +21,13 @@ import Testing
         #expect(renewed.hasPrefix("Authorization: Bearer ") && !renewed.contains(token.dropLast()))
     }
 
-    @Test func `request reads all pages with the token of the account`() async throws {
+    @Test func `request --paginate reads all pages with the token of the account`() async throws {
         let terminal = try await signedIn()
         let pages = await terminal.run("request", "GET", "/users?$top=200", "--paginate", "--retry", "2")
         #expect(pages.status == 0 && pages.lines.count == 2, "\(pages.errors)")
     }
 
-    @Test func `exec hands the program its words as they are and the token by its environment only`() async throws {
+    @Test func `exec passes the arguments unchanged and the token only in the environment`() async throws {
         let terminal = try await signedIn()
         let token = await terminal.run("token").output.dropLast()
         terminal.replacement = { words, environment in
@@ -44,16 +44,16 @@ import Testing
         #expect(await terminal.run("exec").status == 2)
     }
 
-    @Test func `exec without an account runs nothing`() async throws {
+    @Test func `exec without an account does not start the program`() async throws {
         let terminal = try await Terminal()
         terminal.replacement = { _, _ in
-            Issue.record("it was run")
+            Issue.record("exec started the program")
             return 0
         }
         #expect(await terminal.run("exec", "--", "ls").status == 4)
     }
 
-    @Test func `git is answered for the host of an account type and for no other`() async throws {
+    @Test func `credential git returns a credential only for a host of an account type`() async throws {
         let terminal = try await signedIn()
         let port = try #require(terminal.provider.issuer.port)
         let host = "127.0.0.1:\(port)"
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a token that git found useless is renewed, an old one is not`() async throws {
+    @Test func `credential git erase refreshes the current token, but not for an older token`() async throws {
         let terminal = try await signedIn()
         let host = "127.0.0.1:\(try #require(terminal.provider.issuer.port))"
         let token = await terminal.run("token").output.dropLast()
@@ -91,7 +91,9 @@ import Testing
         #expect(await terminal.run("credential", "git", "store", input: question + token).output.isEmpty)
     }
 
-    @Test func `each shell has its script, and another word names the nearest`() async throws {
+    @Test func `completion prints the script of each shell, and a mistyped shell suggests the closest one`()
+        async throws
+    {
         let terminal = try await Terminal()
         for shell in CompletionScript.allCases {
             let script = await terminal.run("completion", shell.rawValue)
@@ -101,7 +103,7 @@ import Testing
         #expect(wrong.status == 2 && wrong.errors.contains("lodge completion bash"))
     }
 
-    @Test func `words are completed from settings and store, hostile names left out, and errors are silent`()
+    @Test func `words are completed from settings and store, without unsafe names or error output`()
         async throws
     {
         let terminal = try await signedIn()

@@ -7,7 +7,7 @@ import Synchronization
 @testable import CommandLineKit
 @testable import lodge
 
-/// A provider whose answers the test decides: metadata, registration and its management.
+/// A provider with metadata and registration. The test sets its responses.
 final class ScriptedProvider: Sendable {
     private struct State {
         var answers: [String: (status: Int, body: String)] = [:]
@@ -33,7 +33,7 @@ final class ScriptedProvider: Sendable {
     var requests: [LoopbackRequest] { state.withLock { $0.requests } }
     func requests(_ path: String) -> [LoopbackRequest] { requests.filter { $0.path == path } }
 
-    /// Answers this path so; `ISSUER` in the body is the issuer.
+    /// Sets the response to a path. `ISSUER` in the body becomes the issuer.
     func answer(_ path: String, _ status: Int, _ body: String) {
         let body = body.replacingOccurrences(of: "ISSUER", with: issuer)
         state.withLock {
@@ -44,7 +44,7 @@ final class ScriptedProvider: Sendable {
 
     func answer(_ path: String, _ body: String) { answer(path, 200, body) }
 
-    /// Sends the responses of a function for a path.
+    /// Calls a function for the responses to a path.
     func answer(_ path: String, by respond: @escaping @Sendable (LoopbackRequest) -> LoopbackResponse) {
         state.withLock { $0.responders[path] = respond }
     }
@@ -66,7 +66,7 @@ final class ScriptedProvider: Sendable {
 
     static let metadata = "/.well-known/openid-configuration"
 
-    /// A sound document with these members in addition.
+    /// Sets valid metadata with these additional members.
     func describe(_ more: String = "") {
         answer(
             Self.metadata,

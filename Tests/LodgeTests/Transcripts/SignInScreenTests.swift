@@ -9,13 +9,13 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// What a sign-in tells the person.
+/// Tests the instructions that a sign-in prints.
 @MainActor @Suite struct SignInScreenTests {
     private func dots(_ rows: String...) -> QRCode { QRCode(modules: rows.map { $0.map { $0 == "#" } }) }
 
-    @Test func `where the browser comes back is told, quiet or not`() async throws {
+    @Test func `sign-in prints the redirect URI, even with --quiet`() async throws {
         let terminal = try await Terminal()
-        // Where nobody comes back, time is up as soon as everything is said.
+        // Without a redirect, end the time when the instructions are complete.
         terminal.meanwhile = { said in
             try await until { await said().contains("Ctrl-C") }
         }
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `a code is drawn of the address that another device is to open`() async throws {
+    @Test func `--qr draws the verification URL as a QR code`() async throws {
         let terminal = try await Terminal()
         terminal.qrCode = { text in
             #expect(text.contains("/device?user_code="))
@@ -53,7 +53,7 @@ import Testing
         #expect(answer.status == 0, "\(answer.errors)")
     }
 
-    @Test func `without the library it is named, and the sign-in goes on`() async throws {
+    @Test func `without the QR library sign-in names its package and continues`() async throws {
         let terminal = try await Terminal()
         terminal.qrCode = { _ in throw QRCode.Failure.noLibrary }
         let answer = await terminal.run("sign-in", "--qr")
@@ -63,7 +63,7 @@ import Testing
         #expect(long.status == 0 && long.errors.contains("too long"), "\(long.errors)")
     }
 
-    @Test func `an imported account becomes its person's; of several the person is told`() async throws {
+    @Test func `a sign-in takes over an imported account, or lists several that match`() async throws {
         let terminal = try await Terminal()
         func file(_ count: Int) -> String {
             let accounts = (1...count).map {
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: [(80, 8, true), (80, 7, false), (10, 24, false), (11, 24, true)])
-    func `a code is only drawn where all of it can be seen`(columns: Int, rows: Int, isDrawn: Bool) async throws {
+    func `a QR code is only drawn if it fits on the screen`(columns: Int, rows: Int, isDrawn: Bool) async throws {
         let captured = CapturedConsole(terminal: true, columns: columns, rows: rows)
         let code = dots("#.#", ".#.", "##.")
         let instructions = SignInInstructions(console: captured.console, makeCode: { _ in code })
@@ -102,7 +102,7 @@ import Testing
         #expect(said.contains("▀▀▀▀▀▀▀▀▀▀▀") == isDrawn && said.contains("is not drawn") != isDrawn, "\(said)")
     }
 
-    @Test func `a code has its quiet zone, and no dark line below its last row`() {
+    @Test func `a QR code has a quiet zone and no dark line after its last row`() {
         let code = dots("#.#", ".#.", "##.")
         #expect(code.columns == 11)
         #expect(

@@ -23,7 +23,7 @@ import Testing
         return (terminal, token)
     }
 
-    @Test func `a SCIM service needs its address and a token`() async throws {
+    @Test func `a SCIM service needs only its URL and a token`() async throws {
         let (terminal, token) = try await service()
         let keys = try JSONValue(parsing: String(contentsOf: terminal.settings, encoding: .utf8))
         #expect(
@@ -54,7 +54,7 @@ import Testing
                 """)
     }
 
-    @Test func `what a service without a provider cannot do has a next command`() async throws {
+    @Test func `an unsupported operation of a service without a provider suggests another command`() async throws {
         let (terminal, token) = try await service()
         for words in [["--device"], ["--client-credentials"], ["--no-browser"]] {
             let other = await terminal.run(words: ["sign-in", "hr"] + words)
@@ -87,7 +87,7 @@ import Testing
         #expect(!doctor.output.contains("redirect"))
     }
 
-    @Test func `a token that the service rejects is replaced by the next one`() async throws {
+    @Test func `a new token replaces a token that the service rejected`() async throws {
         let (terminal, token) = try await service()
         #expect(await terminal.run("sign-in", "hr", input: "1|rejected:token").status == 0)
         for command in ["search", "token", "status"] {
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: ["", " \n", "a b", "\"AT\"", "<html>", "[1]", "{", #"{"token_type":"Bearer"}"#, "to\u{e9}ken"])
-    func `input without a token is not shown`(input: String) async throws {
+    func `input without a token is not printed`(input: String) async throws {
         let terminal = try await Terminal()
         try terminal.write(
             settings: #"{"types":{"hr":{"directory":"scim","directoryBase":"https://hr.example/scim/v2"}}}"#)
@@ -114,7 +114,7 @@ import Testing
         #expect(await terminal.run("accounts").status == 3)
     }
 
-    @Test func `a terminal prompts for the token, and --no-input does not`() async throws {
+    @Test func `sign-in prompts for the token on a terminal, but not with --no-input`() async throws {
         let (terminal, token) = try await service()
         terminal.isTerminal = true
         let saved = await terminal.run("sign-in", "hr", input: token)
@@ -124,7 +124,7 @@ import Testing
         #expect(refused.status == 4 && refused.errors.contains("lodge sign-in hr --with-token < FILE"))
     }
 
-    @Test func `the refresh token of a response is not saved`() async throws {
+    @Test func `the refresh token of a token response is not saved`() async throws {
         let (terminal, token) = try await service()
         let response =
             #"{"access_token":"\#(token)","token_type":"Bearer","expires_in":3600,"refresh_token":"RT_s3cr3t"}"#
@@ -132,13 +132,13 @@ import Testing
         let exported = await terminal.run("accounts", "export", "--reveal-secrets")
         #expect(exported.output.contains(token) && !exported.output.contains("RT_s3cr3t"))
         #expect(await terminal.run("token", "--expires").status == 0)
-        // The copy for another machine.
+        // Import the account as on another machine.
         #expect(await terminal.run("sign-out").status == 0)
         #expect(await terminal.run("accounts", "import", input: exported.output).status == 0)
         #expect(await terminal.run("search", "ada").status == 0)
     }
 
-    @Test func `the options of a client need a provider`() async throws {
+    @Test func `client options require a provider`() async throws {
         let terminal = try await Terminal()
         for words in [
             ["--client-id", "c"], ["--scope", "a"], ["--register"], ["--redirect-uri", "http://127.0.0.1/"],
@@ -159,7 +159,7 @@ import Testing
         #expect(text.contains(#""directoryBase": "https://hr.example/scim/v2""#) && text.contains(#""clientId": "c""#))
     }
 
-    @Test func `a bare token signs in to a provider too`() async throws {
+    @Test func `sign-in --with-token accepts a bare token for a provider too`() async throws {
         let terminal = try await Terminal()
         #expect(await terminal.run("sign-in").status == 0)
         let token = await terminal.run("token").output

@@ -8,7 +8,7 @@ import Testing
 @testable import lodge
 
 @MainActor @Suite struct StoryTests {
-    @Test func `sign in, look around, sign out`() async throws {
+    @Test func `a user signs in, searches and signs out`() async throws {
         let terminal = try await Terminal()
         let signIn = await terminal.run("sign-in")
         #expect(signIn.status == 0, "\(signIn.errors)")
@@ -44,7 +44,7 @@ import Testing
         #expect(after.errors.contains("hint: lodge sign-in"))
     }
 
-    @Test func `signing in again is the same account; somebody else is another`() async throws {
+    @Test func `a second sign-in of the same user reuses the account, and another user gets a new one`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         _ = await terminal.run("sign-in")
@@ -63,7 +63,7 @@ import Testing
         #expect(unknown.errors.contains("did you mean ada@contoso.example?"))
     }
 
-    @Test func `an expired token is renewed once, on the way`() async throws {
+    @Test func `an expired token is refreshed once during a search`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         terminal.provider.expireAccessTokens()
@@ -75,7 +75,7 @@ import Testing
         #expect(terminal.provider.tokenRequestCount(grantType: "refresh_token") == 2)
     }
 
-    @Test func `status says where things are and who must sign in`() async throws {
+    @Test func `status prints the locations and the accounts that need a sign-in`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         let good = await terminal.run("status", "--output", "json")
@@ -92,13 +92,13 @@ import Testing
         let bad = await terminal.run("status")
         #expect(bad.status == 4)
         #expect(bad.output.contains("sign-in needed (grant-gone)"))
-        // Nothing is lost: the account is there, and signing in again mends it in its place.
+        // The account remains, and a new sign-in restores it.
         #expect(await terminal.run("sign-in").status == 0)
         #expect(await terminal.run("accounts").lines.count == 2)
         #expect(await terminal.run("search", "ada").status == 0)
     }
 
-    @Test func `a person who says no is told so`() async throws {
+    @Test func `a denied sign-in exits with 5, a sign-in without a redirect with 4`() async throws {
         let terminal = try await Terminal()
         terminal.person(.denies)
         let denied = await terminal.run("sign-in")
@@ -111,7 +111,7 @@ import Testing
         #expect(await terminal.run("accounts").status == 3)
     }
 
-    @Test func `a token response is taken from standard input`() async throws {
+    @Test func `sign-in --with-token reads a token response from standard input`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         let token = await terminal.run("token").output.trimmingCharacters(in: .newlines)
@@ -128,21 +128,21 @@ import Testing
         }
     }
 
-    @Test func `without a settings file the accounts that there are can be seen and signed out`() async throws {
+    @Test func `without a settings file accounts are listed and can be signed out`() async throws {
         let terminal = try await Terminal()
         #expect(await terminal.run("sign-in").status == 0)
         terminal.set("LODGE_SETTINGS", nil)
         let accounts = await terminal.run("accounts")
         #expect(accounts.status == 0 && accounts.output.contains("ada@contoso.example"), "\(accounts.errors)")
         #expect(await terminal.run("status").output.contains("ada@contoso.example"))
-        // What needs a provider says how to set one up.
+        // Commands that need a provider say how to add one.
         let search = await terminal.run("search", "ada")
         #expect(search.status == 8 && search.errors.contains("lodge providers add"))
         #expect(await terminal.run("sign-out", "ada@contoso.example", "--local").status == 0)
         #expect(await terminal.run("accounts").status == 3)
     }
 
-    @Test func `the demo tells the whole story`() async throws {
+    @Test func `the demo runs all its steps`() async throws {
         let terminal = try await Terminal()
         let demo = await terminal.run("demo")
         #expect(demo.status == 0, "\(demo.errors)")
@@ -163,17 +163,17 @@ import Testing
 }
 
 @MainActor @Suite struct InterruptionTests {
-    @Test func `an interrupted command finishes the refresh that it began, and nothing is lost`() async throws {
+    @Test func `an interrupted command completes and saves its refresh`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         terminal.provider.expireAccessTokens()
         let command = Task { await terminal.run("token", "--refresh") }
-        // The request is at the provider: from here on its answer must not be lost.
+        // The provider has the request, so its response must not be lost.
         try await until { terminal.provider.tokenRequestCount(grantType: "refresh_token") > 0 }
         command.cancel()
         #expect([0, 130].contains(await command.value.status))
         #expect(await terminal.run("token").status == 0)
-        // The saved refresh token is the newest: using it once more is accepted by a provider that punishes reuse.
+        // The saved refresh token is the newest. The provider revokes all tokens if an older one is used again.
         #expect(await terminal.run("token", "--refresh").status == 0)
     }
 

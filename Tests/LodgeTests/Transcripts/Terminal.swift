@@ -10,32 +10,32 @@ import Testing
 @testable import TerminalBrowser
 @testable import lodge
 
-/// The program with its words in and its output, error output and status out, in this process, beside a local provider.
+/// Runs the command in this process with a local provider, and captures output, errors and status.
 @MainActor
 final class Terminal {
     let provider: LoopbackProvider
     let folder: URL
     private var environment: [String: String]
     private let approval = Mutex<StoredUser>(.approves)
-    /// Whether there is a browser that can be opened.
+    /// Whether a browser can be opened.
     var hasBrowser = true
     /// Whether standard input and standard error are a terminal.
     var isTerminal = false
-    /// What happens while the program waits, given what it said so far.
+    /// Acts while the program waits. The argument is the output on standard error so far.
     var meanwhile: (@Sendable (@MainActor @Sendable () -> String) async throws -> Void)?
-    /// What happens where the program would become another one.
+    /// Replaces the process in `exec`.
     var replacement: @MainActor ([String], [String: String]) -> Int32 = { _, _ in
-        Issue.record("no program is to be run")
+        Issue.record("exec must not start a program")
         return 0
     }
-    /// Makes the QR codes; nil: the library, where there is one.
+    /// Creates the QR codes. With `nil`, the library creates them if it is installed.
     var qrCode: (@Sendable (String) throws -> QRCode)?
-    /// The terminal that the browser is shown in.
+    /// Creates the terminal of `browse`.
     var browseTerminal: (@MainActor (EventQueue) async throws -> any BrowseTerminal)?
-    /// What the person pastes, given what the program said so far.
+    /// Returns the text that the user pastes. The argument is the output on standard error so far.
     var pastes: (@Sendable (String) async throws -> String?)?
 
-    /// What the person does with the page of the provider.
+    /// The reaction of the user to the page of the provider.
     enum StoredUser {
         case approves
         case approvesAs(String)
@@ -50,7 +50,7 @@ final class Terminal {
         var lines: [String] { output.split(separator: "\n").map(String.init) }
     }
 
-    /// One key for all tests: creating one takes a tenth of a second.
+    /// One key for all tests, because creating a key takes a tenth of a second.
     private static let signingKey = Result { try JWK.generate(for: .rs256, keyID: "local-1") }
 
     init(_ configuration: LoopbackProvider.Configuration = .init()) async throws {
@@ -68,7 +68,7 @@ final class Terminal {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Settings that lead to the provider.
+    /// Settings with the local provider.
     var nested: String {
         """
         {"types": {"local": {"issuer": "\(provider.issuer)", "clientId": "\(provider.clientID)",
@@ -119,10 +119,10 @@ final class Terminal {
         }
         if hasBrowser { world.openBrowser = open }
         world.browseTerminal = browseTerminal
-        // Never the terminal in which the tests run.
+        // Never use the terminal of the test run.
         world.takeControllingTerminal = { () throws(TerminalError) in throw .none(ENXIO) }
         let meanwhile = meanwhile
-        // The waits of a retry, of seconds, are over at once; the sign-in's time for the person is longer, and stays.
+        // Retry delays end immediately. The longer time limit of a sign-in remains.
         world.sleep = {
             try await meanwhile?({ errors.text })
             if $0 < .seconds(1) || $0 > .seconds(200) { try await Task.sleep(for: $0) }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import lodge
 
-/// One type of the settings has an error.
+/// Settings in which one account type has an error.
 @MainActor @Suite struct UnusableTypeTests {
-    /// Returns a terminal that is signed in, with types that cannot be used before and after the usable one.
+    /// Returns a terminal with an account and unusable types before and after the usable type.
     private func scene() async throws -> Terminal {
         let terminal = try await Terminal()
         #expect(await terminal.run("sign-in").status == 0)
@@ -27,7 +27,7 @@ import Testing
         try terminal.write(settings: file.text())
     }
 
-    @Test func `the commands of other types work, and stay silent`() async throws {
+    @Test func `commands of other types work without a message about the unusable type`() async throws {
         let terminal = try await scene()
         terminal.replacement = { _, _ in 0 }
         for words in [
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// Tokens would go to another provider.
+    /// Tests that no token is sent to another provider.
     @Test func `neither the preset of its name nor another type replaces an unusable type`() async throws {
         let terminal = try await scene()
         for words in [["sign-in", "entra"], ["token", "--type", "entra"], ["providers", "check", "entra"]] {
@@ -89,7 +89,7 @@ import Testing
         #expect(try JSONValue(parsing: check.output).array?.first?.object?["state"] == "problem")
     }
 
-    @Test func `the account of an unusable type stays, also active, and signs out only without the network`()
+    @Test func `the account of an unusable type remains active and needs sign-out --local`()
         async throws
     {
         let terminal = try await scene()
@@ -131,7 +131,7 @@ import Testing
         #expect(named.status == 3 && named.output.contains("types.local.issuer"), "\(named)")
         let chosen = await terminal.run("accounts", "import", path, "--type", "local")
         #expect(chosen.status == 8 && chosen.errors.contains("types.local.issuer"), "\(chosen)")
-        // A cache of MSAL has no name of a type: the client would select the other type.
+        // An MSAL cache does not name the type, so the client would select the other type.
         let cache: JSONValue = [
             "RefreshToken": [
                 "k": [

@@ -5,7 +5,7 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// What `--photo FILE` does to whatever stands at that place.
+/// The effect of `--photo FILE` on an existing file.
 @MainActor @Suite struct WrittenFileTests {
     private let files = FileManager.default
 
@@ -23,7 +23,7 @@ import Testing
         return terminal
     }
 
-    @Test func `a photo keeps the link and the mode of the file that it replaces`() async throws {
+    @Test func `a photo keeps the symbolic link and the mode of the file that it replaces`() async throws {
         let terminal = try await signedIn()
         let real = terminal.folder.appending(path: "real.png").path
         let link = terminal.folder.appending(path: "ada.png").path
@@ -36,7 +36,7 @@ import Testing
         #expect(try mode(real) == 0o640 && files.attributesOfItem(atPath: real)[.size] as? Int ?? 0 > 100)
         let beside = try files.contentsOfDirectory(atPath: terminal.folder.path)
         #expect(!beside.contains { $0.hasSuffix(".new") }, "\(beside)")
-        // A link that leads nowhere yet makes the file.
+        // A symbolic link to a missing file creates the file.
         let late = terminal.folder.appending(path: "late.png").path
         try files.createSymbolicLink(atPath: late, withDestinationPath: "not-yet.png")
         #expect(await terminal.run("show", "ada@contoso.example", "--photo", late).status == 0)
@@ -44,7 +44,7 @@ import Testing
         #expect(try Data(contentsOf: URL(filePath: late)) == Data(contentsOf: URL(filePath: real)))
     }
 
-    /// What comes out of a named pipe until its writer has gone.
+    /// Returns the content of a named pipe until its writer closes it.
     private nonisolated static func contents(of pipe: String) -> Data {
         let file = open(pipe, O_RDONLY)
         defer { close(file) }
@@ -54,7 +54,7 @@ import Testing
         return Data(bytes)
     }
 
-    @Test func `a photo goes through a named pipe, which stays one`() async throws {
+    @Test func `a photo is written to a named pipe, which remains a pipe`() async throws {
         let terminal = try await signedIn()
         let file = terminal.folder.appending(path: "ada.png").path
         #expect(await terminal.run("show", "ada@contoso.example", "--photo", file).status == 0)
@@ -65,19 +65,19 @@ import Testing
         #expect(answer.status == 0, "\(answer.errors)")
         var status = stat()
         #expect(lstat(pipe, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
-        // Without a writer the reader would wait for ever.
+        // Without a writer the reader would wait forever.
         guard status.st_mode & S_IFMT == S_IFIFO, answer.status == 0 else { return }
         #expect(await read.value == (try Data(contentsOf: URL(filePath: file))))
     }
 
-    @Test func `a place that takes nothing stays as it is, and the system's reason is told`() async throws {
+    @Test func `an unwritable path remains unchanged, and the error has the system's reason`() async throws {
         let terminal = try await signedIn()
         let folder = await terminal.run("show", "ada@contoso.example", "--photo", terminal.folder.path)
         #expect(folder.status == 1 && folder.errors.contains("Is a directory"), "\(folder.errors)")
         let missing = await terminal.run("show", "ada@contoso.example", "--photo", terminal.folder.path + "/a/b.png")
         #expect(missing.status == 1 && missing.errors.contains("No such file or directory"), "\(missing.errors)")
         #if os(Linux)
-            // A node that only this test's folder has would take privileges; the link keeps /dev/full itself safe.
+            // A new device node would require privileges. The symbolic link protects /dev/full.
             let full = terminal.folder.appending(path: "full").path
             try files.createSymbolicLink(atPath: full, withDestinationPath: "/dev/full")
             let answer = await terminal.run("show", "ada@contoso.example", "--photo", full)

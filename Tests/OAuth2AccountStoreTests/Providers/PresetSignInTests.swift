@@ -32,7 +32,7 @@ private final class ProviderScript: HTTPTransport {
     }
 }
 
-/// The presets in a store: their requests and the resulting accounts.
+/// Tests the presets in a store: their requests and the resulting accounts.
 @Suite struct PresetSignInTests {
     private func store(_ name: String, _ script: ProviderScript) async throws -> AccountStore {
         let preset = try #require(ProviderPreset(named: name))
