@@ -3,7 +3,7 @@ import HTTPExchange
 import OAuth2AccountStoreTesting
 import Testing
 
-/// What of an exchange a recording keeps.
+/// Tests which secrets of a request and its response a recording redacts.
 @Suite struct MaskingTests {
     private func exchange(
         _ address: String = "https://api.example/x", fields: HTTPFields = [:], sent: String? = nil,
@@ -18,20 +18,20 @@ import Testing
         "PRIVATE-TOKEN", "X-Auth-Token", "X-Vault-Token", "X-Goog-Api-Key", "Ocp-Apim-Subscription-Key", "api-key",
         "X-Amz-Security-Token", "Authorization", "Set-Cookie", "DPoP-Nonce", "X-Client-Secret",
     ])
-    func `a header field that carries a secret is masked`(name: String) throws {
+    func `a header field with a secret is masked`(name: String) throws {
         let kept = try exchange(fields: [name: "s3cr3t"], answer: [name: "s3cr3t"])
         #expect(kept.requestFields[name] == "masked" && kept.fields[name] == "masked")
     }
 
     @Test(arguments: ["Accept", "Content-Type", "X-Token-Type", "Access-Control-Allow-Credentials", "ETag"])
-    func `a header field that carries none stays`(name: String) throws {
+    func `a header field without a secret is not masked`(name: String) throws {
         #expect(try exchange(fields: [name: "true"]).requestFields[name] == "true")
     }
 
     @Test(arguments: [
         "X-Amz-Signature", "X-Amz-Security-Token", "X-Goog-Signature", "access_token", "sig", "code", "private%5Ftoken",
     ])
-    func `a parameter that is a secret is masked, in the address that a redirect names too`(name: String) throws {
+    func `a parameter with a secret is masked, in the Location header too`(name: String) throws {
         let address = "https://b.example/o?\(name)=s3cr3t&page=2"
         let expected = "https://b.example/o?\(name)=masked&page=2"
         #expect(try exchange(address).address == expected)
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: ["$skiptoken", "pageToken", "$deltatoken", "token_type_hint_type", "grant_type", "client_id"])
-    func `a parameter that says where a list goes on or what a token is stays`(name: String) throws {
+    func `a parameter for paging or a token type is not masked`(name: String) throws {
         let address = "https://b.example/o?\(name)=value"
         #expect(try exchange(address).address == address)
     }
@@ -69,12 +69,12 @@ import Testing
                 #"{"passwordProfile":{"password":"masked","forceChangePasswordNextSignIn":true}}"#
             ),
         ] as [(String, String?)])
-    func `a member that is a secret is masked whatever its kind`(body: String, expected: String?) throws {
+    func `a member with a secret is masked for every type of value`(body: String, expected: String?) throws {
         #expect(try String(decoding: exchange(body: body).body, as: UTF8.self) == expected ?? body)
     }
 
     @Test(arguments: ["text/plain", "text/html; charset=utf-8", "application/x-www-form-urlencoded"])
-    func `a token response that is a form is masked, whatever type it says`(type: String) throws {
+    func `a token response in form encoding is masked with any content type`(type: String) throws {
         let kept = try exchange(
             answer: ["Content-Type": type], body: "access_token=s3cr3t&expires_in=9&token_type=bearer\n")
         #expect(
@@ -83,7 +83,7 @@ import Testing
         #expect(try exchange(answer: ["Content-Type": "text/plain"], body: text).body == Data(text.utf8))
     }
 
-    @Test func `the parts of a form are masked by their names and types`() throws {
+    @Test func `the parts of a multipart form are masked by their names and types`() throws {
         func part(_ name: String, _ content: String, type: String? = nil) -> String {
             "--B\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\(type.map { "Content-Type: \($0)\r\n" } ?? "")\r\n\(content)\r\n"
         }

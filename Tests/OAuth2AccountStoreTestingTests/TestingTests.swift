@@ -6,7 +6,7 @@ import OAuth2AccountStoreTesting
 import Testing
 
 @Suite struct SceneTests {
-    @Test func `a scene has an account that can be used at once, and its time is the test's`() async throws {
+    @Test func `a signed-in fixture has an account with a valid token, and the test sets its time`() async throws {
         let person = try await SignedInFixture().provider.users[20].userPrincipalName
         let scene = try await SignedInFixture(as: person)
         let me = HTTPRequest(.get, scene.provider.graphBase.appending(path: "v1.0/me"))
@@ -20,7 +20,7 @@ import Testing
         #expect(scene.provider.tokenRequestCount(grantType: "refresh_token") == 1)
     }
 
-    @Test func `a store in memory has nothing of another`() async throws {
+    @Test func `two stores in memory share no accounts`() async throws {
         let scene = try await SignedInFixture()
         let other = try await InMemoryStore.open(
             settings: scene.store.settings, dependencies: .testing(transport: ScriptedTransport()))
@@ -30,14 +30,14 @@ import Testing
 }
 
 @Suite struct TestClockTests {
-    @Test func `who waits moves the clock`() async throws {
+    @Test func `a sleep advances the test clock`() async throws {
         let clock = TestClock()
         let start = clock.now
         try await clock.sleep(for: .seconds(90))
         #expect(clock.now.timeIntervalSince(start) == 90 && clock.uptime == 90 && clock.waits == [.seconds(90)])
     }
 
-    @Test func `who waits for the test goes on when the test says, and not before`() async throws {
+    @Test func `with waitsForTheTest a sleep ends when the test advances the clock`() async throws {
         let clock = TestClock(waiting: .waitsForTheTest)
         let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
         let tasks = [3, 1, 2].map { seconds in
@@ -63,7 +63,9 @@ import Testing
 @Suite struct NetworkTests {
     private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 
-    @Test func `a script answers by path and by address, in turn, and names what it has no answer for`() async throws {
+    @Test func `a scripted transport responds by path and URL in turn, and names requests without a response`()
+        async throws
+    {
         let network = ScriptedTransport()
         network.respond(to: .get, at: "/me", with: HTTPResponse(status: 503), HTTPResponse(status: 200))
         network.respond(to: .get, at: "https://other.example/me", with: HTTPResponse(status: 204))
@@ -81,7 +83,7 @@ import Testing
         #expect(try await network.send(other).status == 418)
     }
 
-    @Test func `a recording of a program with an account has no secret in it, and plays without a network`()
+    @Test func `a recording contains no secret and replays without a network`()
         async throws
     {
         let file = FileManager.default.temporaryDirectory.appending(path: "recording-\(UUID().uuidString).json")
@@ -100,7 +102,7 @@ import Testing
         for secret in [first, second] { #expect(!text.contains(secret)) }
         for name in ["refresh_token=masked", "code=masked", "code_verifier=masked"] { #expect(text.contains(name)) }
 
-        // The same program, its token as it was recorded: refused once, renewed, accepted.
+        // Replay the program with the recorded token: the first request is rejected, the second one succeeds.
         let replay = ReplayingTransport(try Recording(contentsOf: file))
         #expect(replay.unused == network.recording.exchanges)
         #expect(try await replay.send(me).status == 401)
@@ -109,7 +111,7 @@ import Testing
         #expect(error?.reason.contains("the next one is") == true)
     }
 
-    @Test func `what only looks like a secret stays, and one that an answer repeats goes`() throws {
+    @Test func `only secrets are masked, and a secret that the response repeats too`() throws {
         let request = HTTPRequest(
             .get, try url("https://api.example/x?state=open&city=Paris&access_token=a#token=b"),
             fields: ["Authorization": "Bearer abcdefgh12345", "Cookie": "c", "Accept": "text/plain"])
@@ -124,7 +126,7 @@ import Testing
         )
     }
 
-    @Test func `bytes that are no text come back as they were, and what is no recording says so`() throws {
+    @Test func `binary content is restored unchanged, and an invalid recording is an error`() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "recording-\(UUID().uuidString).json")
         defer { try? FileManager.default.removeItem(at: file) }
         let request = HTTPRequest(.put, try url("https://api.example/x"), body: Data([0xFF, 0]))

@@ -28,7 +28,7 @@ struct FileAccessTests {
         }
     }
 
-    @Test func `settings that other users can change are refused with the command`() throws {
+    @Test func `settings that other users can change are rejected with the chmod command`() throws {
         let directory = try TemporaryDirectory()
         let path = try write(directory, mode: 0o666)
         let failure = try #require(error(path))
@@ -40,7 +40,7 @@ struct FileAccessTests {
         }
     }
 
-    @Test func `a folder that all users can write is refused, also through links`() throws {
+    @Test func `settings in a folder that all users can write are rejected, even through symbolic links`() throws {
         let directory = try TemporaryDirectory()
         let open = directory.path + "/" + "open", closed = try write(directory, mode: 0o600)
         #expect(mkdir(open, 0o700) == 0)
@@ -70,7 +70,7 @@ struct FileAccessTests {
             (1001, 1000, 0o600, "belongs to the user"), (1000, 1001, 0o664, "the group"), (1000, 1001, 0o644, nil),
             (1000, 1000, 0o602, "all users can write"), (1001, 1001, 0o666, "belongs to the user"),
         ] as [(uid_t, gid_t, mode_t, String?)])
-    func `owner, group and mode decide who can change a file`(
+    func `owner, group and mode determine who can change a file`(
         owner: uid_t, group: gid_t, mode: mode_t, reason: String?
     ) {
         var status = stat()
@@ -83,7 +83,7 @@ struct FileAccessTests {
         if reason == "the group" { #expect(problem?.command == "chmod g-w /f") }
     }
 
-    @Test func `a secret that other users can read is reported with the command`() throws {
+    @Test func `a secret that other users can read is reported with the chmod command`() throws {
         let directory = try TemporaryDirectory()
         let folder = directory.path + "/" + "folder"
         #expect(mkdir(folder, 0o700) == 0)

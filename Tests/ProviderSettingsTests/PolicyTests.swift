@@ -11,7 +11,7 @@ import Testing
         ("https://c.b2clogin.com/tfp/c.example/B2C_1_a", "https://c.b2clogin.com/tfp/c.example/B2C_1_b"),
         ("https://c.b2clogin.com/c.onmicrosoft.com", "https://c.b2clogin.com/c.onmicrosoft.com/B2C_1_b"),
     ])
-    func `a policy takes the place of the authority's own`(authority: String, expected: String) throws {
+    func `a policy replaces the policy of the authority`(authority: String, expected: String) throws {
         var type = AccountType(
             name: "t", provider: .authority(authority), clientID: "c",
             redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: [])
@@ -29,7 +29,7 @@ import Testing
         (#""authority":"https://c.example/t","policies":["a"]"#, "types.t.policies"),
         (#""authority":"https://c.example/t","knownAuthorities":["https://x"]"#, "types.t.knownAuthorities"),
     ])
-    func `policies and known authorities that make no sense are faults that name their key`(
+    func `invalid policies and known authorities are errors that name the key`(
         keys: String, key: String
     ) {
         let issuer = keys.contains("authority\"") ? "" : #""issuer":"https://c.example","#

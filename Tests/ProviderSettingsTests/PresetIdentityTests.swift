@@ -7,7 +7,7 @@ import Testing
 @testable import ProviderSettings
 import Platform
 
-/// What providers without ID tokens say about who signed in. The shapes are those of their documentation and of the vectors
+/// Tests the claims of providers without ID tokens. The responses are from their documentation and from the vectors
 /// PQ-010, PQ-011 and PQ-052.
 @Suite struct PresetIdentityTests {
     private func type(_ name: String) throws -> AccountType {
@@ -49,15 +49,15 @@ import Platform
             ["sub": "5b:1", "preferred_username": "ada@x.example", "name": "Ada", "email": "ada@x.example"]
         ),
     ])
-    func `who signed in is read from the provider's own answer`(
+    func `the response of the provider identifies the user`(
         name: String, text: String, expected: [String: String]
     ) throws {
         let claims = try IdentityMapping.claims(answer(text), subject: nil, type: try type(name))
         #expect(claims.members.reduce(into: [:]) { $0[$1.name] = $1.value.string } == expected)
     }
 
-    @Test func `an answer without a subject names nobody`() throws {
-        // Slack answers errors with status 200.
+    @Test func `a response without a subject is an error`() throws {
+        // Slack sends errors with status 200.
         let slack = try type("slack")
         #expect(throws: OAuth2Error.self) {
             try IdentityMapping.claims(answer(#"{"ok": false, "error": "invalid_auth"}"#), subject: nil, type: slack)
@@ -71,7 +71,7 @@ import Platform
         }
     }
 
-    @Test func `an OpenID Connect answer is read as before`() throws {
+    @Test func `a userinfo response of OpenID Connect is read without a mapping`() throws {
         let google = try type("google")
         let claims = try IdentityMapping.claims(answer(#"{"sub": "1", "id": "2"}"#), subject: "1", type: google)
         #expect(claims["sub"] == "1")
@@ -80,7 +80,7 @@ import Platform
         }
     }
 
-    @Test func `Dropbox names the account in its token response`() throws {
+    @Test func `the token response of Dropbox identifies the account`() throws {
         let tokens = try TokenResponse.read(
             answer(
                 #"{"access_token": "sl", "token_type": "bearer", "expires_in": 14399, "uid": "12345", "account_id": "dbid:x"}"#
@@ -91,7 +91,7 @@ import Platform
         #expect(IdentityMapping.claims(nameless, type: try type("dropbox")) == nil)
     }
 
-    @Test func `a mapping leads into nested objects`() throws {
+    @Test func `a claim mapping reads members of nested objects`() throws {
         var slack = try type("slack")
         slack.tokenClaims = ["sub": "authed_user.id"]
         let tokens = try TokenResponse.read(
@@ -101,7 +101,7 @@ import Platform
         #expect(IdentityMapping.claims(tokens, type: slack)?["sub"] == "U1")
     }
 
-    @Test func `the quirks of Slack and GitHub are readable with what their presets ask for`() throws {
+    @Test func `the quirks in the presets of Slack and GitHub accept their token responses`() throws {
         func quirks(_ name: String) throws -> TokenResponse.ResponseQuirks {
             let names = try #require(ProviderPreset(named: name)).type["quirks"]?.array?.compactMap(\.string) ?? []
             return names.compactMap(TokenResponse.ResponseQuirks.init(name:)).reduce(into: .providers) {

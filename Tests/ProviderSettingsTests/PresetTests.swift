@@ -6,7 +6,7 @@ import Testing
 @testable import ProviderSettings
 import Platform
 
-/// `Settings/providers` of this package, which is what the built-in presets are made from.
+/// The files in `Settings/providers` of this package, from which the build creates the presets.
 enum PresetFiles {
     static let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
     static var folder: URL { root.appending(path: "Settings/providers") }
@@ -22,7 +22,7 @@ enum PresetFiles {
 }
 
 @Suite struct PresetTests {
-    /// A value for every key that some preset needs.
+    /// Values for all keys that presets require.
     static let filling: JSONObject = [
         "tenant": "contoso", "policy": "B2C_1_signin", "domain": "example.okta.com", "host": "id.example",
         "realm": "staff", "region": "eu-central-1", "userPool": "eu-central-1_AbCdEfGhI", "clientId": "client-1",
@@ -38,11 +38,11 @@ enum PresetFiles {
         #expect(files.count == 29)
         #expect(ProviderPreset.names == files.keys.sorted(), "add the file to ProviderPreset.files")
         for (name, file) in ProviderPreset.files { #expect(String(decoding: file(), as: UTF8.self) == files[name]) }
-        #expect(ProviderPreset.all.map(\.name) == files.keys.sorted(), "a file is no JSON, or lacks a name or a type")
+        #expect(ProviderPreset.all.map(\.name) == files.keys.sorted(), "a file is not JSON, or has no name or type")
     }
 
     @Test(arguments: ProviderPreset.all)
-    func `every preset is a whole account type once it is filled in`(preset: ProviderPreset) throws {
+    func `each preset with its required values is a complete account type`(preset: ProviderPreset) throws {
         let type = try preset.accountType(filling: Self.filling(preset))
         #expect(type.name == preset.name && type.preset == preset.name)
         #expect(!type.clientID.isEmpty)
@@ -53,7 +53,7 @@ enum PresetFiles {
         case .issuer(let text), .authority(let text): addresses.append(text)
         case .endpoints:
             #expect(type.endpoints["authorization_endpoint"] != nil && type.endpoints["token_endpoint"] != nil)
-            // Without ID tokens and without this, everybody who signs in would be the same account.
+            // Without ID tokens and without this mapping, all users would share one account.
             #expect(type.userinfoClaims["sub"] != nil || type.tokenClaims["sub"] != nil)
             #expect(type.userinfoClaims.isEmpty == (type.endpoints["userinfo_endpoint"] == nil))
         case .staticToken: Issue.record("a preset names a provider")
@@ -70,8 +70,8 @@ enum PresetFiles {
     }
 
     @Test(arguments: ProviderPreset.all)
-    func `a preset has no key that settings do not have`(preset: ProviderPreset) throws {
-        // What a quirk means is a key of its own in the settings reader.
+    func `a preset has only keys that settings have`(preset: ProviderPreset) throws {
+        // The settings decoder checks the names of quirks separately.
         for member in preset.type.members where member.name != "quirks" {
             #expect(AccountTypeDecoder.keys.contains(member.name), "\(member.name)")
         }
@@ -87,7 +87,7 @@ enum PresetFiles {
     }
 
     @Test(arguments: ProviderPreset.all.filter { !$0.isComplete })
-    func `what is missing is named, with where it goes`(preset: ProviderPreset) throws {
+    func `a missing key is an error with its name and the preset`(preset: ProviderPreset) throws {
         for key in preset.requiredKeys {
             let rest = JSONObject(Self.filling(preset).members.filter { $0.name != key })
             let error = #expect(throws: SettingsError.self) { try preset.accountType(filling: rest) }
@@ -96,7 +96,7 @@ enum PresetFiles {
         }
     }
 
-    @Test func `only the local provider works with nothing added`() throws {
+    @Test func `only the preset of the local provider is complete`() throws {
         #expect(ProviderPreset.all.filter(\.isComplete).map(\.name) == ["local"])
         let local = try #require(ProviderPreset(named: "local"))
         #expect(try local.accountType().provider == .issuer("http://127.0.0.1:8765"))
@@ -111,14 +111,16 @@ enum PresetFiles {
         ("entra-us-dod", "https://login.microsoftonline.us/organizations", "https://dod-graph.microsoft.us/"),
         ("entra-china", "https://login.chinacloudapi.cn/organizations", "https://microsoftgraph.chinacloudapi.cn/"),
     ])
-    func `each cloud has its own sign-in and its own directory`(name: String, authority: String, graph: String) throws {
+    func `each Microsoft cloud has a separate authority and Graph URL`(name: String, authority: String, graph: String)
+        throws
+    {
         let preset = try #require(ProviderPreset(named: name))
         let type = try preset.accountType(filling: Self.filling(preset))
         #expect(type.provider == .authority(authority))
         #expect(type.graphAPI?.absoluteString == graph)
     }
 
-    @Test func `a policy of Azure AD B2C is part of the authority, and the application is a scope`() throws {
+    @Test func `the authority of Azure AD B2C contains the policy, and the client ID is a scope`() throws {
         let preset = try #require(ProviderPreset(named: "azure-b2c"))
         let type = try preset.accountType(filling: Self.filling(preset))
         #expect(
@@ -136,7 +138,7 @@ enum PresetFiles {
         return try #require(try Settings(bytes: Array(text.utf8), source: "settings.json").type(named: "mine"))
     }
 
-    @Test func `a type's own keys win over those of its preset`() throws {
+    @Test func `keys of a type take precedence over keys of its preset`() throws {
         let plain = try settings(#"{"provider": "gitlab", "clientId": "a"}"#)
         #expect(plain.provider == .issuer("https://gitlab.com"))
         let own = try settings(
@@ -165,7 +167,7 @@ enum PresetFiles {
         ),
         (#"{"provider": "gitlab", "clientId": "a", "longLivedTokens": "yes"}"#, "types.mine.longLivedTokens", ""),
     ])
-    func `what is wrong in a type that is built on a preset is named`(text: String, key: String, hint: String) {
+    func `an error in a type based on a preset names the key`(text: String, key: String, hint: String) {
         let error = #expect(throws: SettingsError.self) { try settings(text) }
         #expect(error?.key == key, "\(String(describing: error))")
         #expect(hint.isEmpty || error?.hint?.description.contains(hint) == true, "\(String(describing: error?.hint))")

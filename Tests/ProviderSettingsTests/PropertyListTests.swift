@@ -15,7 +15,7 @@ struct PropertyListTests {
         } catch { return error.found }
     }
 
-    @Test func `both forms have the values that Foundation writes`() throws {
+    @Test func `XML and binary property lists have the values that Foundation writes`() throws {
         let list: [String: Any] = [
             "text": "a<b>&\"'\u{E9}\u{1F600}\r\n", "empty": "", "yes": true, "no": false, "number": -7,
             "large": Int64.max,
@@ -30,7 +30,8 @@ struct PropertyListTests {
         }
     }
 
-    @Test func `comments, sections, references and instructions are read as XML defines them`() throws {
+    @Test func `comments, CDATA sections, references and processing instructions are read as XML defines them`() throws
+    {
         let text = """
             \u{FEFF}<?xml version="1.0" encoding="UTF-8"?> <!-- </plist> -->
             <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
@@ -71,20 +72,20 @@ struct PropertyListTests {
         return bytes + table + [0, 0, 0, 0, 0, 0, 2, 1] + number(objects.count) + number(0) + number(bytes.count)
     }
 
-    @Test func `a binary list that occurs in several others is refused at the limit`() {
-        // Each of 20 lists contains the next one twice: a million values in 144 bytes.
+    @Test func `a binary property list with repeated references is rejected at the limit`() {
+        // Each of 20 arrays contains the next one twice: a million values in 144 bytes.
         let doubled = Self.binary((1...20).map { [0xA2, UInt8($0), UInt8($0)] } + [[0x09]])
         #expect(doubled.count < 160)
         #expect(failure(doubled)?.hasPrefix("more than 100000 values") == true)
         let itself = Self.binary([[0xA1, 0]])
         #expect(failure(itself)?.hasPrefix("more than 32 dictionaries and lists") == true)
-        // A text of 60,000 bytes, 255 times.
+        // The array contains a string of 60,000 bytes 255 times.
         let text: [UInt8] = [0x5F, 0x11, 0xEA, 0x60] + Array(repeating: 0x61, count: 60_000)
         let repeated = Self.binary([[0xAF, 0x10, 0xFF] + Array(repeating: 1, count: 255), text])
         #expect(failure(repeated)?.hasPrefix("more than 1048576 bytes of text") == true)
     }
 
-    @Test func `every damage to a binary property list is an error or another list`() throws {
+    @Test func `damage to a binary property list is an error or results in a different list`() throws {
         let list: [String: Any] = [
             "a": [1, 2.5, true, "text", "\u{1F600}"], "b": ["c": String(repeating: "d", count: 20)],
         ]
@@ -104,7 +105,7 @@ struct PropertyListTests {
     private static let hidden = ["<!-- </dict> -->", "<string><![CDATA[</dict>]]></string>"]
 
     @Test(arguments: hidden)
-    func `nested dictionaries behind hidden end tags are refused on a small stack`(hidden: String) throws {
+    func `nested dictionaries behind hidden end tags are rejected on a small stack`(hidden: String) throws {
         for depth in [700, 10_000] {
             let nested = String(repeating: "<dict><key>a</key>\(hidden)", count: depth)
             let result = try onStack(of: 512 << 10) { failure([UInt8]("<plist>\(nested)".utf8)) }

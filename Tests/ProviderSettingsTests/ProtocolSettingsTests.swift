@@ -16,7 +16,7 @@ import Platform
         return try #require(try settings.type(named: "t"))
     }
 
-    @Test func `every key is read`() throws {
+    @Test func `every key is decoded`() throws {
         let type = try type(
             """
             "clientSecret": "s", "clientKey": {"file": "/k.json"}, "clientAuthentication": "private_key_jwt",
@@ -41,7 +41,7 @@ import Platform
         #expect(try self.type(#""quirks": ["strict", "scopeLists"]"#).tolerance == [.scopeLists])
     }
 
-    @Test func `what is not said stays as the provider announces it`() throws {
+    @Test func `a missing key means the provider's default`() throws {
         let type = try type(#""scopes": []"#)
         #expect(type.pushedAuthorizationRequests == nil && type.idTokenSigningAlgorithm == nil && !type.dpop)
         #expect(type.tolerance == .providers && !type.allowsPasswordGrant && type.clientKey == nil)
@@ -71,7 +71,7 @@ import Platform
         (#""allowsPasswordGrant": "true""#, "allowsPasswordGrant", "true or false"),
         (#""allowPasswordGrant": true"#, "allowPasswordGrant", "allowsPasswordGrant"),
     ])
-    func `a wrong value names its key`(keys: String, key: String, says: String) throws {
+    func `an invalid value is an error that names the key`(keys: String, key: String, says: String) throws {
         let error = try #require(throws: SettingsError.self) { try type(keys) }
         #expect(error.key == "types.t.\(key)", "\(error)")
         #expect("\(error) \(error.hint ?? "")".contains(says), "\(error)")

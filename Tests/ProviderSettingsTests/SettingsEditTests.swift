@@ -24,7 +24,7 @@ import Platform
     ]
 
     @Test(arguments: texts)
-    func `adding and removing changes one member and no other byte that counts`(text: String) throws {
+    func `adding and removing a type changes one member and keeps all other text`(text: String) throws {
         let before = try object(Array(text.utf8))
         let added = try SettingsEdit.adding("new", Self.type, to: Array(text.utf8), file: "f")
         var expected = before
@@ -32,10 +32,10 @@ import Platform
         types.append("new", .object(Self.type))
         expected["types"] = .object(types)
         #expect(try object(added) == expected)
-        // Every byte of the old text is still there, in order.
+        // Every byte of the old text remains, in order.
         var rest = added[...]
         for byte in text.utf8 {
-            let location = try #require(rest.firstIndex(of: byte), "lost a byte of the old text")
+            let location = try #require(rest.firstIndex(of: byte), "a byte of the old text is missing")
             rest = rest[(location + 1)...]
         }
         let removed = try SettingsEdit.removing("new", from: added, file: "f")
@@ -58,12 +58,12 @@ import Platform
     @Test(arguments: [
         "", "{", "[]", "{}", #"{"types": []}"#, #"{"types": {}, "types": {}}"#, "<plist/>", #"{"clientId": "a"}"#,
     ])
-    func `a file that is not nested settings is refused`(text: String) {
+    func `only a file with nested settings can be edited`(text: String) {
         #expect(throws: SettingsError.self) { try SettingsEdit.adding("a", Self.type, to: Array(text.utf8), file: "f") }
         #expect(throws: SettingsError.self) { try SettingsEdit.removing("a", from: Array(text.utf8), file: "f") }
     }
 
-    @Test func `a file is written whole, keeps its mode and its link, and is private when it holds a secret`()
+    @Test func `an edit keeps the mode and the link of the file, and a secret changes the mode to 0600`()
         async throws
     {
         let folder = FileManager.default.temporaryDirectory.appending(path: "settings-\(UUID().uuidString)")
@@ -102,7 +102,7 @@ import Platform
             path, suffix: UUID().uuidString, sleep: { try await Task.sleep(for: $0) }, by: edit)
     }
 
-    @Test func `of many changes at once none is lost`() async throws {
+    @Test func `concurrent edits are all saved`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "settings-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -119,7 +119,7 @@ import Platform
                 for (number, name) in half.enumerated() {
                     group.addTask {
                         try await change(number.isMultiple(of: 2) ? path : location) { old in
-                            // Others have their turn between the reading and the writing.
+                            // Let other tasks run between reading and writing.
                             for _ in 0..<10 { await Task.yield() }
                             return .text(
                                 try SettingsEdit.adding(name, Self.type, to: old, file: path), holdsSecret: false)
@@ -136,14 +136,16 @@ import Platform
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["link", "settings.json"])
     }
 
-    @Test func `an edit begins anew when a program without the lock was quicker, a few times`() async throws {
+    @Test func `an edit starts again, a limited number of times, if a program without the lock changes the file`()
+        async throws
+    {
         let folder = FileManager.default.temporaryDirectory.appending(path: "settings-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let path = folder.appending(path: "settings.json").path
         try "0".write(toFile: path, atomically: false, encoding: .utf8)
         try await change(path) { old in
-            // An editor, once.
+            // An editor saves the file once.
             if old == Array("0".utf8) { try "1".write(toFile: path, atomically: false, encoding: .utf8) }
             return .text((old ?? []) + Array("+".utf8), holdsSecret: false)
         }
@@ -156,7 +158,7 @@ import Platform
         }
         #expect(error?.found == "another text" && error?.hint?.description.contains("try again") == true)
         #expect(try String(contentsOfFile: path, encoding: .utf8).hasPrefix("1+."))
-        // Gone, made in between, and a link that leads nowhere.
+        // The file is removed and replaced by a symbolic link to a missing file.
         try FileManager.default.removeItem(atPath: path)
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "nowhere")
         let link = await #expect(throws: SettingsError.self) {

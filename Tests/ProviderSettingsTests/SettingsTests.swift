@@ -31,7 +31,7 @@ struct SettingsTests {
         return decodingError([UInt8](#"{"types":{"graph":{\#(required)\#(type)}}\#(member)}"#.utf8))
     }
 
-    @Test func `the QuickStart's flat form is the same as a property list and as JSON`() throws {
+    @Test func `the QuickStart's flat settings are the same as a property list and as JSON`() throws {
         let fromJSON = try Settings(bytes: try json(), source: "s")
         for format in [PropertyListSerialization.PropertyListFormat.xml, .binary] {
             let data = try PropertyListSerialization.data(fromPropertyList: Self.flat, format: format, options: 0)
@@ -46,7 +46,7 @@ struct SettingsTests {
         #expect(type.graphVersion == "v1.0")
     }
 
-    @Test func `the older keys tenant and resourceString are read`() throws {
+    @Test func `the older keys tenant and resourceString are decoded`() throws {
         let bytes = try json([
             "authority": Any?.none, "tenant": "contoso.com", "graphAPI": Any?.none,
             "resourceString": "https://graph.microsoft.com/", "secret": "s",
@@ -70,7 +70,7 @@ struct SettingsTests {
             ("api-version", "1.5", "a string", "1.5"), ("secret", "5", "a string", "a number"),
             ("secret", #"["CS_s3cr3t"]"#, "a string", "an array"),
         ] as [(String, String?, String, String)])
-    func `a wrong value is named with file, key, what was expected and what stood there`(
+    func `an invalid value is an error with the file, the key, and the expected and actual values`(
         key: String, value: String?, expected: String, found: String
     ) throws {
         let error = try #require(
@@ -89,19 +89,19 @@ struct SettingsTests {
     }
 
     @Test(arguments: [("tenant", "authority"), ("resourceString", "graphAPI")])
-    func `a fault in an older key names that key`(older: String, newer: String) throws {
+    func `an error in an older key names that key`(older: String, newer: String) throws {
         let error = try #require(decodingError(try json([newer: Any?.none, older: "a b\u{1}"])))
         #expect(error.key == older)
     }
 
     @Test(arguments: [("clientID", "clientId"), ("authorithy", "authority"), ("scope", "scopes"), ("typs", "types")])
-    func `an unknown key names its nearest neighbour`(typed: String, meant: String) throws {
+    func `an unknown key suggests the closest key`(typed: String, meant: String) throws {
         let error = try #require(decodingError(try json([typed: "x"])))
         #expect(error.key == typed)
         #expect(error.hint == "did you mean \(meant)?")
     }
 
-    @Test func `a nested file has several types, in order, and a default`() throws {
+    @Test func `nested settings have several types in order and a default type`() throws {
         let text = #"""
             { // comments are allowed
               "defaultType": "two",
@@ -155,7 +155,7 @@ struct SettingsTests {
                 #"add "directoryBase": "https://id.example/scim/v2""#
             ),
         ] as [(String, String, String, String?)])
-    func `a fault in a nested file names the path of its key and shows no secret`(
+    func `an error in nested settings names the path of its key and contains no secret`(
         member: String, type: String, key: String, hint: String?
     ) throws {
         let error = try #require(decodingError(nested: member, type: type))
@@ -172,13 +172,13 @@ struct SettingsTests {
         "bplist00garbage", #"{"clientId":"a","clientId":"b"}"#, "\u{FEFF}{",
         "<?xml version=\"1.0\"?><plist><dict><key>a</key>",
     ])
-    func `what is no settings file is a fault, never a crash`(text: String) throws {
+    func `a file that is not a settings file is an error`(text: String) throws {
         let error = try #require(decodingError([UInt8](text.utf8)))
         #expect(error.file == "s.json")
         #expect(!error.expected.isEmpty && !error.found.isEmpty)
     }
 
-    @Test func `a file that is missing, a directory or too large is a fault that names it`() throws {
+    @Test func `a missing file, a folder and a file that is too large are errors with the path`() throws {
         let directory = try TemporaryDirectory()
         func error(_ path: String) -> SettingsError? {
             do {
@@ -192,7 +192,7 @@ struct SettingsTests {
         try Data(repeating: 0x20, count: Settings.maximumSize + 1).write(to: URL(filePath: large))
         #expect(error(large)?.found.contains("more than") == true)
         #expect(error(large)?.file == large)
-        // A pipe that nobody writes to is not waited for.
+        // Opening a pipe without a writer does not block.
         #expect(mkfifo(directory.path + "/pipe", 0o600) == 0)
         #expect(error(directory.path + "/pipe") != nil)
     }

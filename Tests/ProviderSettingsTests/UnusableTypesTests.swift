@@ -4,7 +4,7 @@ import Testing
 
 @testable import ProviderSettings
 
-/// An error in one type must not disable the others, and nothing may replace that type.
+/// An error in one type must not disable the other types, and no other type may replace the type.
 struct UnusableTypesTests {
     private static let good =
         #"{"issuer":"https://id.example","clientId":"c","redirectUri":"http://127.0.0.1/callback"}"#
@@ -25,7 +25,7 @@ struct UnusableTypesTests {
         ),
         (#"{"isuer":"https://x.example"}"#, "types.bad.isuer"), ("[]", "types.bad"), ("null", "types.bad"),
     ])
-    func `an unusable type keeps its error and does not disable the others`(type: String, key: String) throws {
+    func `an unusable type has its error and does not disable the other types`(type: String, key: String) throws {
         for text in [
             #"{"types":{"bad":\#(type),"good":\#(Self.good)}}"#, #"{"types":{"good":\#(Self.good),"bad":\#(type)}}"#,
         ] {
@@ -41,7 +41,7 @@ struct UnusableTypesTests {
         }
     }
 
-    @Test func `the first type of the file stays the default, usable or not`() throws {
+    @Test func `the first type of the file is the default type, usable or not`() throws {
         #expect(try settings(#"{"types":{"bad":{},"good":\#(Self.good)}}"#).defaultType == "bad")
         #expect(try settings(#"{"types":{"good":\#(Self.good),"bad":{}}}"#).defaultType == "good")
         #expect(try settings(#"{"defaultType":"bad","types":{"good":\#(Self.good),"bad":{}}}"#).defaultType == "bad")
@@ -49,7 +49,7 @@ struct UnusableTypesTests {
 
     @Test func `a file with only unusable types loads`() throws {
         let settings = try settings(#"{"types":{"google":{"clientID":"c"},"bad":{}}}"#)
-        // Not even a preset of the same name replaces a type.
+        // No preset of the same name replaces a type.
         #expect(settings.types.isEmpty && settings["google"] == nil && settings.defaultType == "google")
         #expect(settings.unusableTypes.map(\.error.key) == ["types.google.clientID", "types.bad.redirectUri"])
     }
@@ -97,7 +97,7 @@ struct UnusableTypesTests {
         #expect(try Settings(bytes: removed, source: "s.json").typeNames == ["new", "bad"])
     }
 
-    @Test func `clients of usable types are offered next to an unusable type`() throws {
+    @Test func `clients of usable types are available despite an unusable type`() throws {
         let text = #"{"types":{"bad":{"isuer":1},"good":\#(Self.good)}}"#
         let clients = try ConfiguredClients(bytes: Array(text.utf8), file: "s.json")
         #expect(clients.types.map(\.name) == ["good"] && clients.typeNames == ["bad", "good"])

@@ -4,7 +4,7 @@ import SealedStorage
 import StorageSuite
 import Synchronization
 
-/// A storage whose next replacement or reading fails.
+/// A storage whose next replacement or read fails.
 package final class FaultyStorage: WrappedStorage {
     package let inner = MemoryStorage()
     private let nextError = Mutex<StorageError?>(nil)
@@ -24,7 +24,7 @@ package final class FaultyStorage: WrappedStorage {
     package func checkWritable() async throws { try check() }
 }
 
-/// A keyring that does not give its key.
+/// A keyring that does not return its key.
 package struct UnusableKeyring: KeyCustody {
     package let reason: String
 

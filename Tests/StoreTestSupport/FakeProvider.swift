@@ -10,19 +10,20 @@ import Platform
 import ProviderSettings
 import SealedStorage
 
-/// A provider as a transport: discovery, keys, tokens that rotate and whose chain dies on reuse, user info, revocation.
+/// A transport that acts as a provider with discovery, keys, userinfo and revocation. Refresh tokens rotate, and reuse
+/// revokes all of them.
 package final class FakeProvider: HTTPTransport {
     package typealias Answer = @Sendable (HTTPRequest) async throws -> HTTPResponse
 
     package struct State {
         package var requests: [HTTPRequest] = []
         package var codes: [String: (subject: String, nonce: String?)] = [:]
-        /// The refresh tokens that are good, and whose they are.
+        /// The subjects of the valid refresh tokens.
         package var grants: [String: String] = [:]
         package var issued = 0
-        /// What the token endpoint answers next, before it answers by itself again.
+        /// The next responses of the token endpoint. After them it issues tokens again.
         package var answers: [Answer] = []
-        /// Laid over the claims of ID tokens.
+        /// The claims that replace or extend the claims of ID tokens.
         package var claims = JSONObject()
         package var keys: [JWK] = []
         package var revoked: [String] = []
@@ -30,7 +31,7 @@ package final class FakeProvider: HTTPTransport {
         package var rotates = true
         package var sendsIDToken = true
         package var offersRevocation = true
-        /// Laid over the metadata.
+        /// The members that replace or extend the metadata.
         package var metadata = JSONObject()
         /// The metadata of RFC 8414, if the provider has it too.
         package var oauthMetadata: JSONObject?
@@ -51,13 +52,13 @@ package final class FakeProvider: HTTPTransport {
     package var requests: [HTTPRequest] { state.withLock { $0.requests } }
     package var revoked: [String] { state.withLock { $0.revoked } }
 
-    /// What the token endpoint does next, instead of its work.
+    /// Sets the next responses of the token endpoint.
     package func next(_ answers: Answer...) { change { $0.answers += answers } }
 
-    /// How often something was asked for: `/token`, `/jwks`.
+    /// Returns the number of requests to a path, for example `/token` or `/jwks`.
     package func count(_ path: String) -> Int { requests.count { $0.url.path() == path } }
 
-    /// How many refreshes there were.
+    /// The number of refresh requests.
     package var refreshes: Int { requests.count { Self.form($0)["grant_type"] == "refresh_token" } }
 
     package static func form(_ request: HTTPRequest) -> [String: String] {
@@ -66,7 +67,7 @@ package final class FakeProvider: HTTPTransport {
         return Dictionary(items.map { ($0.name, $0.value ?? "") }) { first, _ in first }
     }
 
-    /// What the browser brings back after the person signed in.
+    /// Returns the redirect URL after the user signs in.
     package func approve(_ prepared: PreparedSignIn, as subject: String = "ada") -> URL {
         let items = URLComponents(url: prepared.url, resolvingAgainstBaseURL: false)?.queryItems ?? []
         func value(_ name: String) -> String? { items.first { $0.name == name }?.value }
@@ -131,7 +132,7 @@ package final class FakeProvider: HTTPTransport {
             let sent = form["refresh_token"] ?? ""
             let subject = state.withLock { state -> String? in
                 guard let subject = state.grants[sent] else {
-                    // A token that was used before: everything that belongs to it ends.
+                    // The token was used before, so all refresh tokens end.
                     state.grants = [:]
                     return nil
                 }
@@ -144,7 +145,7 @@ package final class FakeProvider: HTTPTransport {
         }
     }
 
-    /// A token response; what the next refresh sends is good from now on.
+    /// Returns a token response with a new valid refresh token.
     package func issue(_ subject: String, nonce: String?) throws -> JSONObject {
         let (number, lifetime, rotates, sendsIDToken) = state.withLock { state in
             state.issued += 1
@@ -180,7 +181,7 @@ package final class FakeProvider: HTTPTransport {
     }
 }
 
-/// Several providers behind one transport, by host.
+/// A transport that selects one of several providers by host.
 package struct Providers: HTTPTransport {
     package let all: [FakeProvider]
 

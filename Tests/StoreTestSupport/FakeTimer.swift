@@ -20,7 +20,7 @@ package final class FakeTimer: Sendable {
     /// The elapsed time in seconds.
     package var uptime: Double { state.withLock { $0.now / .seconds(1) } }
 
-    /// The number of tasks that wait.
+    /// The number of waiting tasks.
     package var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     package func sleep(_ duration: Duration) async throws {

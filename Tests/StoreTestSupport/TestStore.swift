@@ -21,7 +21,7 @@ package final class FakeClock: Sendable {
     package func advance(_ seconds: Double) { time.withLock { $0 += seconds } }
 }
 
-/// Something that tasks wait at until a test opens it.
+/// A gate at which tasks wait until a test opens it.
 package final class Gate: Sendable {
     private let opened = Promise<Void>()
     private let reached = Promise<Void>()
@@ -32,12 +32,12 @@ package final class Gate: Sendable {
         reached.finish(.success(()))
         try await opened.value()
     }
-    /// Waits until somebody stands before it.
+    /// Waits until a task arrives.
     package func arrival() async throws { try await reached.value() }
     package func open() { opened.finish(.success(())) }
 }
 
-/// A store with a fake provider and a fake clock, in memory unless told otherwise.
+/// A store with a fake provider and a fake clock, in memory by default.
 package struct TestStore {
     package let store: AccountStore
     package let provider: FakeProvider
@@ -71,7 +71,7 @@ package struct TestStore {
         self.clock = provider.clock
     }
 
-    /// Signs a person in.
+    /// Signs a user in.
     @discardableResult
     package func signIn(_ subject: String = "ada", to type: String = "graph") async throws -> Account {
         let prepared = try await store.prepareSignIn(to: type)
