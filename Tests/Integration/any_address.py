@@ -1,4 +1,4 @@
-"""sign-in to the address of an API: a server of the Model Context Protocol, which is the official Python package's."""
+"""sign-in with the URL of an API, here a Model Context Protocol server of the official Python package."""
 
 import json
 import os
@@ -13,7 +13,7 @@ INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
 
 
 class NotesServer:
-    """A server with the required scope and the path; its log."""
+    """A server with a required scope and a path."""
 
     def __init__(self, world, required="notes:read", path="/mcp"):
         python = world.python("mcp")
@@ -66,19 +66,19 @@ def run(checks, world):
     settings = world.path("home", ".config", "lodge", "settings.json")
 
     unconfirmed = world.run("sign-in", server.url)
-    checks.ends("sign-in to an address without a terminal and --yes: sign-in needed", unconfirmed, 4, server.origin, "--yes")
-    checks.check("it registered, requested and saved no client, token or type", server.log == [] and not os.path.exists(settings),
+    checks.ends("sign-in with a URL, without a terminal and without --yes: sign-in needed", unconfirmed, 4, server.origin, "--yes")
+    checks.check("it registers no client and saves no token and no type", server.log == [] and not os.path.exists(settings),
                  server.log)
 
     signed_in = world.run("sign-in", server.url, "--yes")
-    checks.ends("sign-in to the address", signed_in, 0, f"Issuer:       {server.origin}\n", "Scopes:       notes:read\n",
+    checks.ends("sign-in with the URL", signed_in, 0, f"Issuer:       {server.origin}\n", "Scopes:       notes:read\n",
                 f"Token hosts:  {name}\n", "Registered the client", f"Signed in to {name}")
     with open(settings, encoding="utf-8") as file:
         type = json.load(file)["types"][name]
-    checks.check("the account type is for this resource alone", type["resources"] == [server.url]
+    checks.check("the account type is only for this resource", type["resources"] == [server.url]
                  and type["resourceHosts"] == [name] and type["issuer"] == server.origin, type)
     asked, issued = server.entries("authorize"), server.entries("issued")
-    checks.check("lodge requested a token of this resource, with the scope that it requires",
+    checks.check("lodge requests a token for this resource with the required scope",
                  [entry["resource"] for entry in asked + issued] == [server.url] * 2
                  and issued[0]["scopes"] == ["notes:read"], server.log)
 
@@ -88,37 +88,37 @@ def run(checks, world):
     counted = call(world, server, {"jsonrpc": "2.0", "id": 2, "method": "tools/call",
                                    "params": {"name": "count_notes", "arguments": {}}},
                    "--header", "MCP-Protocol-Version: 2025-06-18")
-    checks.check("and calls a tool", counted.status == 0 and '"7"' in counted.out, counted)
+    checks.check("request POST calls a tool", counted.status == 0 and '"7"' in counted.out, counted)
 
     first = world.run("token", "--type", name)
     renewed = world.run("token", "--type", name, "--refresh")
-    checks.check("lodge refreshes the token, for the same resource", renewed.status == 0 and renewed.out not in ("", first.out)
+    checks.check("token --refresh requests a token for the same resource", renewed.status == 0 and renewed.out not in ("", first.out)
                  and server.entries("issued")[-1]["resource"] == server.url, renewed)
     checks.ends("the new token is accepted", call(world, server, INITIALIZE), 0)
 
     foreign = NotesServer(world, path="/")
     refused = world.run("request", "POST", foreign.url, "--type", name, "--json", "{}")
-    checks.ends("the token goes to no other server: settings", refused, 8, "resourceHosts")
-    checks.check("a token of the first server is not good at the second",
+    checks.ends("lodge does not send the token to another server: settings", refused, 8, "resourceHosts")
+    checks.check("the second server rejects a token of the first one",
                  web.send(foreign.url, form={}, bearer=renewed.out.strip()).status == 401)
 
     again = world.run("sign-in", server.url)
     checks.ends("a second sign-in needs no confirmation", again, 0, f"Signed in to {name}")
-    checks.check("and uses the same client", len(server.entries("registered")) == 1, server.log)
+    checks.check("the second sign-in uses the same client", len(server.entries("registered")) == 1, server.log)
 
     server.decide("deny")
     denied = world.run("sign-in", server.url)
-    checks.ends("the user denies it: not permitted", denied, 5, "denied by the user")
-    checks.ends("and the account from before is still there", call(world, server, INITIALIZE), 0)
+    checks.ends("the user denies the sign-in: not permitted", denied, 5, "denied by the user")
+    checks.ends("the earlier account is still signed in", call(world, server, INITIALIZE), 0)
     server.decide("approve")
 
     server.forget()
     gone = call(world, server, INITIALIZE)
-    checks.ends("the server forgets the sign-in: sign-in needed", gone, 4, f"lodge sign-in {name}")
-    checks.ends("and a new one puts it right", world.run("sign-in", server.url), 0)
+    checks.ends("the server revokes the sign-in: sign-in needed", gone, 4, f"lodge sign-in {name}")
+    checks.ends("a new sign-in restores the account", world.run("sign-in", server.url), 0)
     out = world.run("sign-out", "--type", name, "--all")
     checks.ends("sign-out revokes the tokens", out, 0, "The provider has revoked the tokens")
-    checks.check("at the server too", server.entries("revoked"), server.log)
+    checks.check("the server received the revocation", server.entries("revoked"), server.log)
 
     more_scopes(checks, world)
     at_the_root(checks, world, foreign)
@@ -126,23 +126,23 @@ def run(checks, world):
 
 
 def more_scopes(checks, world):
-    """The server says insufficient_scope, and names the scope only in its metadata. It grants only what a client registered."""
+    """The server responds with insufficient_scope and names the scope only in its metadata. It grants only registered scopes."""
     server = NotesServer(world, required="notes:write")
     name = f"127.0.0.1:{server.port}"
-    checks.ends("sign-in with a scope that is not enough",
+    checks.ends("sign-in with an insufficient scope",
                 world.run("sign-in", server.url, "--yes", "--scope", "notes:read"), 0)
     refused = call(world, server, INITIALIZE)
-    checks.ends("a request with it: not permitted, and the command for more", refused, 5, "403", f"lodge sign-in {name}",
+    checks.ends("a request with an insufficient scope: not permitted, and the hint has the sign-in", refused, 5, "403", f"lodge sign-in {name}",
                 "--scope")
     words = [world.program, "request", "POST", server.url, "--json", json.dumps(INITIALIZE), "--header",
              "Accept: application/json, text/event-stream"]
     accepted = in_terminal(world, words, "y")
-    checks.check("in a terminal the user confirms a sign-in with more, and the request is sent again",
+    checks.check("in a terminal the user confirms a sign-in for more scopes, and lodge repeats the request",
                  accepted.returncode == 0 and b"requires the scope notes:write." in accepted.stdout
                  and b'"serverInfo"' in accepted.stdout, accepted.stdout.decode("utf-8", "replace"))
-    checks.check("once, with both scopes", [entry["scopes"] for entry in server.entries("authorize")]
+    checks.check("the second sign-in requests both scopes", [entry["scopes"] for entry in server.entries("authorize")]
                  == [["notes:read"], ["notes:read", "notes:write"]], server.log)
-    checks.ends("then the request is accepted", call(world, server, INITIALIZE), 0)
+    checks.ends("the server accepts the next request", call(world, server, INITIALIZE), 0)
 
 
 def in_terminal(world, words, line):
@@ -153,10 +153,10 @@ def in_terminal(world, words, line):
 
 
 def at_the_root(checks, world, server):
-    """Its address has no path: the metadata are at the root."""
+    """The URL has no path, so the metadata is at the root."""
     signed_in = world.run("sign-in", server.origin, "--yes")
     checks.ends("sign-in to a server without a path", signed_in, 0, "Signed in to")
-    checks.ends("its account is found by the address", call(world, server, INITIALIZE), 0)
+    checks.ends("lodge finds the account by the URL", call(world, server, INITIALIZE), 0)
 
 
 def in_a_terminal(checks, world):
@@ -164,5 +164,5 @@ def in_a_terminal(checks, world):
     server = NotesServer(world)
     answered = in_terminal(world, [world.program, "sign-in", server.url], "y")
     said = answered.stdout.decode("utf-8", "replace").replace("\r", "")
-    checks.check("the prompt names the issuer, and yes signs in", answered.returncode == 0 and "[y/N]" in said
+    checks.check("the prompt names the issuer, and y signs in", answered.returncode == 0 and "[y/N]" in said
                  and f"Issuer:       {server.origin}\n" in said and "Signed in to" in said, said)

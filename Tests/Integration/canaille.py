@@ -12,17 +12,17 @@ def run(checks, world):
         "wrong": server.type("confidential", secret="not the secret"),
         "people": server.type("directory", secret=SECRET, directory="scim", directoryBase=server.origin + "/scim/v2")}})
 
-    # Before the user has consented: the server remembers that.
+    # Before the user consents, because the server remembers the consent.
     denied, _ = server.sign_in("public", refuses=True)
-    checks.ends("a refusal of the user ends the sign-in immediately", denied, 5, "access_denied", "hint:")
+    checks.ends("a denied request ends the sign-in immediately", denied, 5, "access_denied", "hint:")
     story(checks, server, "confidential", "done")
-    # The server revokes only for clients with a secret.
+    # The server revokes tokens only for clients with a secret.
     story(checks, server, "public", "failed")
-    # The last sign-in of this client: its code is not redeemed, and the server could find it instead of the code of a later sign-in
+    # The last sign-in of this client. Its code is not redeemed, and the server could use it instead of the code of a later sign-in
     # (TestedServers.md).
     wrong, _ = server.sign_in("wrong")
-    checks.ends("a wrong secret: settings are wrong", wrong, 8, "invalid_client", "clientSecret")
-    checks.check("the secret is not shown", "not the secret" not in wrong.out + wrong.err, wrong)
+    checks.ends("a wrong client secret is a settings error", wrong, 8, "invalid_client", "clientSecret")
+    checks.check("the secret is not printed", "not the secret" not in wrong.out + wrong.err, wrong)
 
     if register(checks, server, "registered", method="none"):
         story(checks, server, "registered", "failed")
@@ -39,7 +39,7 @@ def run(checks, world):
 
 
 def scim(checks, world, server):
-    """Canaille's own SCIM service. It responds with status 500 to every list with a `count`."""
+    """Canaille's SCIM service. It responds with status 500 to every list with a `count`."""
     signed_in, _ = server.sign_in("people")
     checks.ends("people: sign-in", signed_in, 0, "Signed in to people as Ada Lovelace")
     for words in (("me",), ("show", "ada")):

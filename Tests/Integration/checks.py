@@ -1,4 +1,4 @@
-"""What is checked, said in one line each."""
+"""Counts checks and prints each on one line."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ import time
 
 
 def say(*lines):
-    """Prints lines in one piece, so that no line of the other lane comes between them."""
+    """Prints lines together, so that no line of the other lane comes between them."""
     sys.stdout.flush()
     rest = "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
     while rest:
@@ -21,7 +21,7 @@ class Checks:
         self.last = time.monotonic()
 
     def check(self, sentence, condition, detail=""):
-        """Counts one check. `detail` is shown when it failed: what came instead."""
+        """Counts and prints one check. `detail` is printed if the check fails: the actual result."""
         now = time.monotonic()
         took, self.last = now - self.last, now
         line = f"{self.topic}: {sentence}" + (f" ({took:.1f} s)" if took >= 1 else "")
@@ -34,7 +34,7 @@ class Checks:
         return bool(condition)
 
     def ends(self, sentence, outcome, status, *words, silent=False):
-        """A command ended with this status, and its standard error has these words (case does not matter)."""
+        """Checks that a command ended with this status and that its standard error contains these words (ignoring case)."""
         missing = [word for word in words if word.lower() not in outcome.err.lower()]
         right = outcome.status == status and not missing and not (silent and outcome.err)
         wish = f"expected status {status}" + (f" and {missing} on standard error" if missing else "")

@@ -1,4 +1,4 @@
-"""Python clients against `lodge serve --tls --approve`: MSAL, Authlib, msgraph-sdk and scim2-client, without changes to them."""
+"""Unmodified Python clients with `lodge serve --tls --approve`: MSAL, Authlib, msgraph-sdk and scim2-client."""
 
 import concurrent.futures
 import json
@@ -26,7 +26,7 @@ def run(checks, world):
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         for line in lines:
             checks.check(f"{SCRIPTS[script]}: {line['sentence']}", line["holds"], line["detail"])
-        checks.check(f"{SCRIPTS[script]}: the script came to its end", done.returncode == 0 and lines, done.stderr[-3000:])
+        checks.check(f"{SCRIPTS[script]}: the script completes", done.returncode == 0 and lines, done.stderr[-3000:])
     with_certificate(checks, world, provider, running)
 
 
@@ -38,7 +38,7 @@ def run_script(world, python, provider, description, script):
 
 
 def sign_in(world, provider, **environment):
-    """A sign-in with a browser that trusts the provider."""
+    """Signs in with a browser that trusts the provider."""
     waiting = world.start("sign-in", "--no-browser", *PATIENT, **environment)
     url = address_shown(waiting)
     if url:
@@ -47,10 +47,10 @@ def sign_in(world, provider, **environment):
 
 
 def with_certificate(checks, world, provider, running):
-    """The program itself as the client, and Python's strictest look at the certificate."""
+    """lodge as a client of the provider, and Python's strict check of the certificate."""
     world.use_settings(provider["settings"])
     checks.ends("lodge signs in over HTTPS with the printed settings", sign_in(world, provider), 0, "Signed in to local as")
-    checks.ends("and searches", world.run("search", "ada"), 0)
+    checks.ends("lodge searches", world.run("search", "ada"), 0)
     entra = {"types": {"entra": {
         "authority": provider["authority"], "clientId": provider["clients"][0]["id"], "caFile": provider["caFile"],
         "redirectUri": "http://localhost/callback", "scopes": ["openid", "profile", "offline_access", "User.Read"],
@@ -69,7 +69,7 @@ def with_certificate(checks, world, provider, running):
     port = provider["issuer"].rsplit(":", 1)[1]
     done = subprocess.run([sys.executable, "-c", look, provider["caFile"], port], capture_output=True, text=True,
                           timeout=LIMIT)
-    checks.check("the certificate is for localhost, 127.0.0.1 and ::1, and keeps to RFC 5280", done.returncode == 0,
+    checks.check("the certificate is for localhost, 127.0.0.1 and ::1, and conforms to RFC 5280", done.returncode == 0,
                  done.stderr)
     running.stop()
-    checks.check("the CA file is deleted at the end", not os.path.exists(provider["caFile"]))
+    checks.check("serve deletes the CA file when it ends", not os.path.exists(provider["caFile"]))

@@ -1,4 +1,4 @@
-"""A store that is open to others, damaged, read-only or without its key: said, and never taken for an empty one."""
+"""A store that other users can read, or that is damaged, read-only or without its key: an error, never an empty store."""
 
 import os
 import random
@@ -14,7 +14,7 @@ from provider import Provider, sign_in
 def run(checks, world):
     provider = Provider(world, "--token-lifetime", "3600")
     world.use_settings(provider.settings)
-    checks.ends("a sign-in on the local provider", sign_in(world), 0, "Signed in")
+    checks.ends("sign-in with the local provider", sign_in(world), 0, "Signed in")
     original = world.path("original")
     shutil.copytree(world.store, original)
 
@@ -26,17 +26,17 @@ def run(checks, world):
         for command in (["accounts"], ["token"]):
             checks.ends(f"{sentence}: {command[0]}", world.run(*command), 9, "hint:", *words)
         restore()
-        checks.ends(f"{sentence}: mended, all is there", world.run("token"), 0)
+        checks.ends(f"{sentence}: the restored store works", world.run("token"), 0)
 
     os.chmod(world.store, 0o750)
     refused("a store that the group can read", "chmod 700")
     os.chmod(os.path.join(world.store, "accounts.key"), 0o644)
-    refused("a key that others can read", "chmod 600")
+    refused("a key that other users can read", "chmod 600")
     os.remove(os.path.join(world.store, "accounts.key"))
-    refused("a key that is gone")
+    refused("a missing key")
     with open(os.path.join(world.store, "accounts.key"), "wb") as key:
         key.write(b"short")
-    refused("a key that is cut")
+    refused("a truncated key")
     with open(os.path.join(world.store, "accounts.key"), "wb") as key:
         key.write(bytes(32))
     refused("the key of another store")
@@ -46,7 +46,7 @@ def run(checks, world):
             os.remove(os.path.join(world.store, name))
     with open(os.open(os.path.join(world.store, database), os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
         file.write(b"This is no database. " * 500)
-    refused("a database that is garbage")
+    refused("a database with invalid content")
     with sqlite3.connect(os.path.join(world.store, database)) as connection:
         connection.execute("PRAGMA user_version = 9999")
     connection.close()
@@ -54,14 +54,14 @@ def run(checks, world):
     shutil.rmtree(world.store)
     with open(world.store, "w", encoding="ascii") as file:
         file.write("no folder\n")
-    checks.ends("a file where the store should be", world.run("accounts"), 9, "hint:")
+    checks.ends("a file in place of the store", world.run("accounts"), 9, "hint:")
     os.remove(world.store)
     shutil.copytree(original, world.store)
     if os.path.isdir("/proc/self"):
-        checks.ends("a place where nothing can be made",
+        checks.ends("a path where no folder can be created",
                     world.run("sign-in", "--no-browser", "--store", "/proc/store"), 9, "hint:")
-        # Whoever only looks makes none.
-        checks.ends("nobody is there either", world.run("accounts", "--store", "/proc/store"), 3)
+        # Commands that only read create no store.
+        checks.ends("a missing store has no accounts", world.run("accounts", "--store", "/proc/store"), 3)
 
     removed(checks, world, restore)
     broken_pages(checks, world, restore)
@@ -70,7 +70,7 @@ def run(checks, world):
 
 
 def removed(checks, world, restore):
-    """The database was removed, but not its key or journal: lodge creates no new store next to them."""
+    """The database was removed, but not its key or journal: lodge creates no new store there."""
     database = os.path.join(world.store, "accounts.sqlite")
 
     def refused(sentence, *words):
@@ -81,7 +81,7 @@ def removed(checks, world, restore):
             checks.check(f"{sentence}: {command[0]}", told.status == 9 and "was removed" in text
                          and "restore the database from a copy" in text and all(word in text for word in words), told)
         after = {name: os.stat(os.path.join(world.store, name)).st_size for name in os.listdir(world.store)}
-        checks.check(f"{sentence}: nothing was changed", before == after, f"{before}\n{after}")
+        checks.check(f"{sentence}: no file changes", before == after, f"{before}\n{after}")
 
     os.remove(database)
     if os.path.exists(database + "-journal"):
@@ -89,7 +89,7 @@ def removed(checks, world, restore):
     refused("a database that was removed from its key", "accounts.key")
     restore()
     checks.ends("a database that was removed and restored", world.run("token"), 0)
-    # What a process leaves that is killed in a transaction.
+    # The journal of a process that was killed in a transaction.
     with sqlite3.connect(database, isolation_level=None) as connection:
         connection.execute("PRAGMA cache_size=1")
         connection.execute("BEGIN")
@@ -103,13 +103,13 @@ def removed(checks, world, restore):
     shutil.copy(world.path("hot-journal"), database + "-journal")
     refused("a journal without its database", "accounts.sqlite-journal")
     os.rename(database + "-journal", world.path("moved-journal"))
-    checks.ends("a journal without its database, moved away: a new store", sign_in(world), 0)
-    checks.check("the new store is whole", world.run("doctor", "--offline").status == 0)
+    checks.ends("after the journal is moved away, sign-in creates a new store", sign_in(world), 0)
+    checks.check("the new store is not damaged", world.run("doctor", "--offline").status == 0)
     restore()
 
 
 def broken_pages(checks, world, restore):
-    """No page of the database can be damaged so that `accounts` ends with 0 and `doctor` finds the damage."""
+    """Damages each page of the database. If `doctor` finds the damage, `accounts` must not exit with 0."""
     database = os.path.join(world.store, "accounts.sqlite")
     wrong = []
     for page in range(os.path.getsize(database) // 4096):
@@ -126,7 +126,7 @@ def broken_pages(checks, world, restore):
 
 
 def killed(checks, world):
-    """Killed at any moment, the store opens and the account is there."""
+    """After a kill at any moment, the store opens and has its account."""
     chance = random.Random(2026)
     lost = []
     begun = time.monotonic()
@@ -140,19 +140,19 @@ def killed(checks, world):
         kept = world.run("accounts", "--output", "json")
         if kept.status != 0 or len(kept.json or []) != 1:
             lost.append(str(kept))
-    checks.check("killed 25 times in the middle of a refresh: the account is always there", not lost, "\n".join(lost))
+    checks.check("killed 25 times during a refresh: the account remains", not lost, "\n".join(lost))
 
 
 def soak(checks, world):
-    """A process of the library that works with a store is killed a hundred times, at any instruction."""
+    """Kills a process that uses the library and a store a hundred times, at any instruction."""
     program = os.path.join(os.path.dirname(world.program), "store-process")
     if not os.path.exists(program):
-        print("skipped: the soak, because there is no store-process beside the program; make soak builds it")
+        print("skipped: the soak test, because store-process was not built; make soak builds it")
         return
     place = world.path("soak")
     os.mkdir(place, 0o700)
     done = subprocess.run([program, "soak", os.path.join(place, "store"), "100", "2026"], capture_output=True, text=True,
                           timeout=900, check=False)
     print(done.stdout.strip(), flush=True)
-    checks.check("killed 100 times at any instruction: what was acknowledged is there", done.returncode == 0,
+    checks.check("killed 100 times at any instruction: every acknowledged write is saved", done.returncode == 0,
                  done.stdout + done.stderr)

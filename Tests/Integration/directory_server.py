@@ -1,4 +1,4 @@
-"""A directory on loopback whose responses a topic chooses."""
+"""A directory on loopback. The topic sets its responses."""
 
 import http.server
 import json
@@ -11,7 +11,7 @@ class DirectoryServer:
     def __init__(self, world):
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.server.daemon_threads = True
-        # A connection that ends because the program was killed is no error.
+        # A connection that ends because the program was killed is not an error.
         self.server.handle_error = lambda *_: None
         self.base = f"http://127.0.0.1:{self.server.server_address[1]}/"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -22,7 +22,7 @@ class DirectoryServer:
         self.server.server_close()
 
     def respond(self, path):
-        """Returns the status and the JSON for a request. Each request in a batch comes here too."""
+        """Returns the status and the JSON for a request, or for a request in a batch."""
         raise NotImplementedError
 
     def use(self, world):
@@ -60,7 +60,7 @@ class DirectoryServer:
                 try:
                     self.wfile.write(body)
                 except OSError:
-                    # The program that sent the request was killed.
+                    # The client was killed.
                     self.close_connection = True
 
             def log_message(self, *_):

@@ -23,12 +23,12 @@ def run(checks, world):
     story(checks, server, "public", "done")
     story(checks, server, "confidential", "done")
     denied, _ = server.sign_in("public", refuses=True)
-    # A sign-in that waits for the end of its time would be stopped before it.
-    checks.ends("a refusal of the user ends the sign-in immediately", denied, 5, "access_denied", "hint:")
+    # A sign-in that waits until its time limit would be stopped before.
+    checks.ends("a denied request ends the sign-in immediately", denied, 5, "access_denied", "hint:")
     scope, _ = server.sign_in("unknown-scope")
     checks.ends("an unknown scope ends the sign-in immediately", scope, 8, "invalid_scope", "scopes")
     wrong, _ = server.sign_in("wrong")
-    checks.ends("a wrong secret: settings are wrong", wrong, 8, "invalid_client", "clientSecret")
+    checks.ends("a wrong client secret is a settings error", wrong, 8, "invalid_client", "clientSecret")
     device(checks, server)
     # Its response always names HTTP Basic.
     if register(checks, server, "registered", method="client_secret_basic"):
@@ -37,7 +37,7 @@ def run(checks, world):
 
 
 def device(checks, server):
-    """The device grant: this server returns no ID token for it."""
+    """The device flow. This server returns no ID token for it."""
     waiting = server.world.start("sign-in", "device", "--device", *PATIENT)
     code = waiting.wait_for(lambda running: re.search(r"^\s*([A-Z0-9-]{6,})\n", running.err, re.M))
     if not checks.check("sign-in --device shows a code", code, waiting.err):
@@ -47,7 +47,7 @@ def device(checks, server):
     browser.buttons = [("action", "accept")]
     browser.visit(server.issuer + "/device/", server.redirect)
     signed_in = waiting.finish()
-    if not checks.ends("the user approves it on another device", signed_in, 0, "Signed in to device as"):
+    if not checks.ends("the user approves the request on another device", signed_in, 0, "Signed in to device as"):
         print("\n".join(map(str, browser.seen)), flush=True)
         return
     the_token(checks, server, "device")

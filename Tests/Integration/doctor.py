@@ -1,4 +1,4 @@
-"""`doctor` against what really goes wrong: each is found, with the line that mends it, in words and in JSON."""
+"""`doctor` with real problems: it reports each with its remedy, as a table and as JSON."""
 
 import json
 import os
@@ -21,53 +21,53 @@ TYPE = {"clientId": "cli", "redirectUri": "http://127.0.0.1/callback", "scopes":
 def run(checks, world):
     provider = Provider(world)
     world.use_settings(provider.settings)
-    checks.ends("a sign-in", sign_in(world), 0)
+    checks.ends("sign-in", sign_in(world), 0)
 
     def finds(sentence, check, status, found, remedy, *words, **environment):
         told = world.run("doctor", *words, "--output", "json", **environment)
         problems = [one for one in told.json or [] if one["check"] == check and one["state"] != "ok"]
         mended = [one for one in problems if found in one["found"] and remedy in one.get("remedy", "")]
-        checks.check(f"{sentence}: found, with what mends it", told.status == status and mended,
+        checks.check(f"{sentence}: doctor reports it with the remedy", told.status == status and mended,
                      f"{found} / {remedy}\n{told}")
         table = world.run("doctor", *words, **environment)
-        checks.check(f"{sentence}: the same in words", table.status == status and remedy in table.out, table)
+        checks.check(f"{sentence}: the table has the same remedy", table.status == status and remedy in table.out, table)
 
     well = world.run("doctor")
-    checks.check("all is well", well.status == 0 and "All is well." in well.err, well)
-    finds("settings that end too early", "settings", 8, "ends inside an object", "correct the file", "--settings",
+    checks.check("doctor finds no problem", well.status == 0 and "All is well." in well.err, well)
+    finds("truncated settings", "settings", 8, "ends inside an object", "correct the file", "--settings",
           world.write("cut.json", '{"types": {"one": {'))
-    finds("no settings file", "settings", 8, "none.json", "", "--settings", world.path("none.json"))
-    finds("an issuer that nobody is at", "network", 7, "No server accepted", "check the network", "--settings",
+    finds("a missing settings file", "settings", 8, "none.json", "", "--settings", world.path("none.json"))
+    finds("an unreachable issuer", "network", 7, "No server accepted", "check the network", "--settings",
           world.write("gone.json", {"types": {"gone": {**TYPE, "issuer": f"http://127.0.0.1:{free_port()}"}}}))
 
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        finds("a port that is taken", "redirect", 8, f"port {port}", f":{port}", "--settings", world.write(
+        finds("a port in use", "redirect", 8, f"port {port}", f":{port}", "--settings", world.write(
             "taken.json", {"types": {"local": {**provider.settings["types"]["local"],
                                                "redirectUri": f"http://127.0.0.1:{port}/callback"}}}))
     nobody = free_port()
     elsewhere = world.write("elsewhere.json", {"types": {"far": {**TYPE, "issuer": "https://id.invalid"}}})
-    finds("a proxy that is not there", "proxy", 7, f"127.0.0.1:{nobody}", "unset https_proxy", "--settings", elsewhere,
+    finds("an unreachable proxy", "proxy", 7, f"127.0.0.1:{nobody}", "unset https_proxy", "--settings", elsewhere,
           https_proxy=f"http://ada:s3cret@127.0.0.1:{nobody}")
     told = world.run("doctor", "--settings", elsewhere, https_proxy=f"http://ada:s3cret@127.0.0.1:{nobody}")
-    checks.check("its password is not shown", "s3cret" not in told.out + told.err, told)
+    checks.check("the password of the proxy is not printed", "s3cret" not in told.out + told.err, told)
     os.chmod(world.store, 0o755)
-    finds("a store that others can read", "store", 9, "", "chmod 700", "--offline")
+    finds("a store that other users can read", "store", 9, "", "chmod 700", "--offline")
     os.chmod(world.store, 0o700)
-    finds("a keyring that is not there", "key", 9, "secret-service", "key-file", "--offline",
+    finds("an unavailable keyring", "key", 9, "secret-service", "key-file", "--offline",
           LODGE_KEY_CUSTODY="secret-service")
     salvage(checks, world)
     hard_link(checks, world, finds)
     locks(checks, world)
     if not shutil.which("openssl"):
-        return print("skipped: certificates, because there is no openssl", flush=True)
+        return print("skipped: certificates, because openssl is not installed", flush=True)
     certificates(checks, world, finds)
 
 
 def certificates(checks, world, finds):
-    """A provider behind a proxy of a company that reads along: its authority is named."""
+    """A company proxy that intercepts TLS. doctor names its certificate authority."""
     def openssl(*words):
         subprocess.run(["openssl", *words], check=True, capture_output=True, timeout=30, cwd=world.folder)
     new = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
@@ -84,13 +84,13 @@ def certificates(checks, world, finds):
     serving.start()
     settings = world.write("private.json", {"types": {"private": {**TYPE, "issuer": issuer}}})
     finds("a certificate of an unknown authority", "network", 7, "Contoso Zscaler Root", "--ca-file", "--settings", settings)
-    checks.check("a server that is not trusted was sent no request", requests == [], requests)
+    checks.check("an untrusted server gets no request", requests == [], requests)
     told = world.run("doctor", "--settings", settings, "--output", "json", "--ca-file", world.path("ca.pem"))
     network = next((one for one in told.json or [] if one["check"] == "network"), {})
-    checks.check("trusted on purpose, it is a warning that names who reads along",
+    checks.check("an authority that the user trusts is a warning with its name",
                  network.get("state") == "warning" and "Contoso Zscaler Root" in network.get("found", "")
                  and network.get("remedy"), told)
-    checks.check("then it was asked", requests != [])
+    checks.check("the trusted server gets requests", requests != [])
 
 
 def serve(world, listener, issuer, requests):
@@ -124,16 +124,16 @@ def serve(world, listener, issuer, requests):
 
 
 def hard_link(checks, world, finds):
-    """Another name of the database, in a folder with other locks and another journal."""
+    """A second name of the database, in a folder with other locks and another journal."""
     other = os.path.join(world.make("linked"), "accounts.sqlite")
     os.link(os.path.join(world.store, "accounts.sqlite"), other)
     finds("a hard link to the database", "store", 0, "hard link", "remove the other one", "--offline")
     os.remove(other)
-    checks.check("without the link all is well", "All is well." in world.run("doctor", "--offline").err)
+    checks.check("without the link doctor finds no problem", "All is well." in world.run("doctor", "--offline").err)
 
 
 def has_stopped(process):
-    """Whether each thread of a process has stopped: a signal does not wait for that."""
+    """Returns whether every thread of a process has stopped. A signal does not wait for that."""
     try:
         states = []
         for thread in os.listdir(f"/proc/{process}/task"):
@@ -145,7 +145,7 @@ def has_stopped(process):
 
 
 def locks(checks, world):
-    """A process that holds a lock, stopped or not, is named; one that was killed is not."""
+    """doctor names a process that holds a lock, stopped or running, but not a killed process."""
     endpoint = TokenEndpoint(world)
     world.use_settings(endpoint.settings)
     world.environment["LODGE_STORE"] = world.path("locks")
@@ -164,17 +164,17 @@ def locks(checks, world):
     holder = refresh()
     lock, told = found()
     name = f"process {holder.process.pid} (lodge)"
-    checks.check("locks: doctor names the process, the account, the time and the remedy",
+    checks.check("locks: doctor names the process, the account, the duration and the remedy",
                  told.status == 0 and lock.get("state") == "warning" and lock["found"].startswith(name)
                  and "has held the lock of account" in lock["found"] and lock["found"].endswith(" s")
                  and f"kill {holder.process.pid}" in lock["remedy"], told)
     holder.signal(signal.SIGSTOP)
     eventually(lambda: has_stopped(holder.process.pid))
-    # Its response is there when it continues.
+    # The process gets its response when it continues.
     endpoint.finish()
     lock, told = found()
     name = f"process {holder.process.pid} (lodge, stopped)"
-    checks.check("locks: doctor says that the process is stopped",
+    checks.check("locks: doctor reports the stopped process",
                  lock.get("found", "").startswith(name) and f"kill -CONT {holder.process.pid}" in lock["remedy"], told)
     for limit in ("0.5", "2"):
         begun = time.monotonic()
@@ -182,33 +182,33 @@ def locks(checks, world):
         took = time.monotonic() - begun
         checks.ends(f"locks: the error of --timeout {limit} names the process", waiting, 7, "the time of --timeout is over",
                     name, f"kill -CONT {holder.process.pid}")
-        # Without it, the process waits for 30 s.
-        checks.check(f"locks: --timeout {limit} is obeyed", took < 25, f"{took} s")
-    # Another lock file: no process sends a request while the first one is in progress.
+        # Without a time limit the process waits for 30 s.
+        checks.check(f"locks: --timeout {limit} limits the wait", took < 25, f"{took} s")
+    # With a new lock file, no process sends a request while the first request is in progress.
     sent = len(endpoint.requests)
     os.remove(os.path.join(world.environment["LODGE_STORE"], "accounts.lock"))
     if os.path.exists("/proc/locks"):
-        checks.ends("locks: the lock file is removed during a refresh: no request", world.run("token", "--refresh"), 9,
+        checks.ends("locks: if the lock file is removed during a refresh, no second request is sent", world.run("token", "--refresh"), 9,
                     "in another lock file")
-        checks.check("locks: the provider got one request", len(endpoint.requests) == sent)
+        checks.check("locks: the provider gets one request", len(endpoint.requests) == sent)
     holder.signal(signal.SIGCONT)
     checks.ends("locks: the process continues and saves", holder.finish(), 0)
     lock, told = found()
-    checks.check("locks: then no lock is held", lock.get("state") == "ok", told)
+    checks.check("locks: afterwards no lock is held", lock.get("state") == "ok", told)
     checks.ends("locks: the next process refreshes", world.run("token", "--refresh"), 0)
     holder = refresh()
     holder.signal(signal.SIGKILL)
     holder.process.wait()
-    # Its request gets no response either.
+    # The killed process gets no response.
     lock, told = found()
-    checks.check("locks: a process that was killed holds none", lock.get("state") == "ok", told)
-    checks.ends("locks: the account is still there after the kill", world.run("accounts"), 0)
+    checks.check("locks: a killed process holds no lock", lock.get("state") == "ok", told)
+    checks.ends("locks: the account remains after the kill", world.run("accounts"), 0)
     endpoint.finish()
     world.environment["LODGE_STORE"] = world.store
 
 
 def salvage(checks, world):
-    """A page in the middle of the file is lost: found, copied, put in place, used."""
+    """A damaged page in the middle of the file: doctor finds it, salvage copies the accounts, and the copy replaces the store."""
     original = world.path("whole")
     shutil.copytree(world.store, original)
     place = os.path.join(world.store, "accounts.sqlite")
@@ -221,7 +221,7 @@ def salvage(checks, world):
         copied = world.run("accounts", "salvage", "--replace", "--output", "json")
         if copied.status == 0 and copied.json and copied.json.get("opening") == 1:
             break
-    checks.check("a damaged store: its account is copied, and put in its place",
+    checks.check("a damaged store: salvage --replace copies the account and replaces the database",
                  copied.json and copied.json["file"] == place and os.path.exists(copied.json["damaged"]), copied)
-    checks.ends("a damaged store: mended, the account is used", world.run("token", "--refresh"), 0)
-    checks.check("a damaged store: mended, all is well", world.run("doctor").status == 0)
+    checks.ends("a damaged store: after salvage the account works", world.run("token", "--refresh"), 0)
+    checks.check("a damaged store: after salvage doctor finds no problem", world.run("doctor").status == 0)

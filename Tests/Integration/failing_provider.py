@@ -1,4 +1,4 @@
-"""Many processes and a provider that fails, hangs or is slow, and a store that cannot be written: one request, and no login is lost."""
+"""Many processes with a provider that fails, hangs or is slow, and with a read-only store: one request, and the sign-in is kept."""
 
 import email.utils
 import glob
@@ -13,7 +13,7 @@ import time
 from token_endpoint import TokenEndpoint
 from world import LIMIT, eventually
 
-# The program prints this if it only waits for the response to its request.
+# lodge prints this while it waits for the response to its request.
 WAITS = "Waiting for the provider"
 
 
@@ -27,15 +27,15 @@ def run(checks, world):
     slow_bodies(checks, world, endpoint)
     rescue(checks, world, endpoint)
     checks.check("no refresh token was used twice", endpoint.reuses == 0, endpoint.requests)
-    checks.ends("the login is not lost", world.run("token", "--refresh"), 0)
+    checks.ends("the account is still signed in", world.run("token", "--refresh"), 0)
 
 
 def sign_in(checks, world, endpoint, left):
-    """Replaces the account by one whose access token expires in so many seconds."""
+    """Replaces the account by one whose access token expires in this number of seconds."""
     world.run("sign-out", "--local")
     tokens = {"access_token": f"AT-{endpoint.number}", "token_type": "Bearer", "expires_in": 3600,
               "refresh_token": endpoint.valid, "scope": "read"}
-    checks.ends("an account is imported", world.run("accounts", "import", input=json.dumps(tokens)), 0)
+    checks.ends("accounts import adds an account", world.run("accounts", "import", input=json.dumps(tokens)), 0)
     file = world.run("accounts", "export", "--reveal-secrets").json
     for account in file["accounts"]:
         account["received"] = int(time.time()) - 3600 + left
@@ -63,7 +63,7 @@ def throttled(checks, world, endpoint):
     with sqlite3.connect(os.path.join(world.store, "accounts.sqlite")) as database:
         values = [bytes(value) for name, value in database.execute("SELECT name, value FROM facts") if "failure:" in name]
     checks.check("the saved error has no secret", len(values) == 1 and b"RT-" not in values[0] and b"AT-" not in values[0], values)
-    # A sign-in does not wait.
+    # A new sign-in ignores the saved error.
     sign_in(checks, world, endpoint, left=-60)
     with sqlite3.connect(os.path.join(world.store, "accounts.sqlite")) as database:
         names = [name for name, in database.execute("SELECT name FROM facts WHERE name LIKE 'failure:%'")]
@@ -91,7 +91,7 @@ def hanging(checks, world, endpoint):
                  [one.status for one in ended])
     sent = len(endpoint.requests) - before
     checks.check("while the provider hangs, 32 processes send one request", sent == 1, f"{sent} requests")
-    # The request ended after 30 s, so that the client did not receive the rotated token.
+    # The request ended after 30 s, so the client did not receive the rotated token.
     endpoint.valid = "RT-new"
     sign_in(checks, world, endpoint, left=-60)
     endpoint.responds.clear()
@@ -117,17 +117,17 @@ def valid_token(checks, world, endpoint):
     waiting = [world.start("token") for _ in range(8)]
     eventually(lambda: any(running.out.strip() for running in waiting))
     took = time.monotonic() - begun
-    # Its request would end after 30 s.
-    checks.check("while the provider hangs, they print the token after 10 s, and one of them waits for the response",
+    # The request would end after 30 s.
+    checks.check("while the provider hangs, tokens are printed after 10 s, and one process waits for the response",
                  took > 9 and any(running.process.poll() is None for running in waiting), f"{took:.1f} s")
     printed = [running.wait_for(lambda one: one.out.strip()) for running in waiting]
     checks.check("while the provider hangs, 8 processes print the token that is valid for 45 s",
                  printed == [old] * 8, printed)
     endpoint.responds.set()
     ended = [running.finish() for running in waiting]
-    checks.check("they end with 0", all(one.status == 0 for one in ended), ended[0])
-    checks.check("they send one request", len(endpoint.requests) == before + 1, endpoint.requests)
-    checks.check("its tokens are saved", world.run("token").out.strip() == f"AT-{endpoint.number}")
+    checks.check("all processes end with 0", all(one.status == 0 for one in ended), ended[0])
+    checks.check("all processes together send one request", len(endpoint.requests) == before + 1, endpoint.requests)
+    checks.check("the tokens of the response are saved", world.run("token").out.strip() == f"AT-{endpoint.number}")
 
 
 def slow_bodies(checks, world, endpoint):
@@ -136,21 +136,21 @@ def slow_bodies(checks, world, endpoint):
     answer, token = [running.finish() for running in waiting]
     took = time.monotonic() - endpoint.ended
     endpoint.duration = 0
-    checks.check("a response whose bytes arrive for 40 s is complete", answer.status == 0 and len(answer.out.strip()) == 400,
+    checks.check("a response whose content takes 40 s is complete", answer.status == 0 and len(answer.out.strip()) == 400,
                  answer)
-    checks.ends("the tokens of a slow response: the caller does not wait longer than 30 s", token, 7, "the new tokens are saved")
+    checks.ends("the tokens of a slow response: the caller waits at most 30 s", token, 7, "the new tokens are saved")
     checks.check("the tokens of a slow response are saved", world.run("token").out.strip() == f"AT-{endpoint.number}")
-    # Or else when the connection ends, which the server never does.
+    # Otherwise they would end with the connection, which the server keeps open.
     checks.check("slow responses end with their last byte", took < LIMIT / 3, f"{took:.1f} s later")
 
 
 def rescue(checks, world, endpoint):
-    """The provider rotates, and another program uses the database until the process has to end."""
+    """The provider rotates the token while another program locks the database, until the process must end."""
     refreshing = endpoint.hold(world, "token", "--refresh", "--quiet")
     database = sqlite3.connect(os.path.join(world.store, "accounts.sqlite"), timeout=20, isolation_level=None)
     database.execute("BEGIN EXCLUSIVE")
     endpoint.finish()
-    # Usually it asks for the database by then. If not, the signal comes before the response, with the same end.
+    # The process usually waits for the database now. If not, the signal arrives before the response, with the same result.
     time.sleep(0.5)
     refreshing.signal(signal.SIGTERM)
     ended = refreshing.finish()
@@ -161,15 +161,15 @@ def rescue(checks, world, endpoint):
         return
     with open(files[0], "rb") as file:
         content = file.read()
-    checks.check("the rescue file is sealed", b"AT-" not in content and b"RT-" not in content, content)
+    checks.check("the rescue file is encrypted", b"AT-" not in content and b"RT-" not in content, content)
     database.execute("ROLLBACK")
     database.close()
     looked = world.run("doctor", "--offline")
-    checks.check("doctor mentions the rescue file", files[0] in looked.out, looked)
+    checks.check("doctor reports the rescue file", files[0] in looked.out, looked)
     checks.check("the next command imports the rescue file", not os.path.exists(files[0]))
     sent = len(endpoint.requests)
     checks.check("the rescued token is used", world.run("token").out.strip() == f"AT-{endpoint.number}")
-    checks.check("the rescued token needs no request", len(endpoint.requests) == sent)
+    checks.check("the rescued token requires no request", len(endpoint.requests) == sent)
     with open(files[0], "wb") as file:
         file.write(b"{}")
     os.chmod(files[0], 0o600)

@@ -1,4 +1,4 @@
-"""Git over HTTP from a server on loopback that requires tokens of `lodge serve`, with `lodge credential git` as its helper."""
+"""Git over HTTP with a loopback server that requires tokens of `lodge serve`. The credential helper is `lodge credential git`."""
 
 import base64
 import http.server
@@ -12,12 +12,12 @@ import web
 from provider import Provider, sign_in
 from world import LIMIT, Unavailable
 
-# What git sends to helpers since 2.46.
+# Git sends these lines to helpers since 2.46.
 CAPABILITIES = "capability[]=authtype\ncapability[]=state\n"
 
 
 class GitServer(http.server.ThreadingHTTPServer):
-    """git http-backend behind a check of the token, which asks the provider."""
+    """git http-backend with a token check that asks the provider."""
     daemon_threads = True
 
     def __init__(self, world, provider, root):
@@ -34,7 +34,7 @@ class GitServer(http.server.ThreadingHTTPServer):
         self.server_close()
 
     def accepts(self, field):
-        """Whether the provider knows the token of an Authorization field: as Bearer, or as the password of Basic."""
+        """Returns whether the provider accepts the token of an Authorization field: as Bearer, or as the password of Basic."""
         scheme, _, value = (field or "").partition(" ")
         token = base64.b64decode(value).decode().partition(":")[2] if scheme == "Basic" else value
         if scheme not in ("Basic", "Bearer"):
@@ -77,7 +77,7 @@ class GitRequest(http.server.BaseHTTPRequestHandler):
 
 def run(checks, world):
     if not shutil.which("git") or subprocess.run(["git", "http-backend"], capture_output=True, check=False).returncode == 1:
-        raise Unavailable("there is no git with http-backend")
+        raise Unavailable("git with http-backend is not installed")
     os.symlink(world.program, os.path.join(world.make("bin"), "lodge"))
     world.environment["PATH"] = world.path("bin") + ":" + world.environment["PATH"]
     world.environment |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"}
@@ -91,20 +91,20 @@ def run(checks, world):
         "scopes": ["openid", "profile", "offline_access"], "resourceHosts": [host]}}})
     page = world.run("help", "git").out
     blocks = [re.sub(r"^  ", "", block, flags=re.M) for block in re.findall(r":\n\n((?:  .*\n)+)", page)]
-    checks.check("help git has the set-up, the sign-in and the choice of an account", len(blocks) == 3, page)
+    checks.check("help git has the set-up, the sign-in and the selection of an account", len(blocks) == 3, page)
     helper, first, second = blocks
     done = git.shell(helper)
-    checks.check("the set-up of the page ends well", done.returncode == 0, done)
+    checks.check("the set-up command succeeds", done.returncode == 0, done)
 
     missing = git.call("ls-remote", git.url)
-    checks.check("without an account, git shows the sign-in", missing.returncode != 0
+    checks.check("without an account git shows the sign-in command", missing.returncode != 0
                  and b"hint: lodge sign-in work\n" in missing.stderr and not server.used, missing)
     checks.ends("sign-in", sign_in(world, "work", "--name", "work"), 0)
     token = world.run("token").out.strip()
     *added, signed_in, clone = first.strip().split("\n")
     settings = world.make("gitlab")
     done = git.shell("\n".join(added).replace(" ID ", " client-1 "), XDG_CONFIG_HOME=settings, LODGE_SETTINGS="")
-    checks.check("the page adds the type gitlab", done.returncode == 0 and signed_in == "lodge sign-in gitlab", done)
+    checks.check("the commands of the help add the type gitlab", done.returncode == 0 and signed_in == "lodge sign-in gitlab", done)
     done = git.shell(git.local(clone))
     checks.check("git clone gets the token from lodge", done.returncode == 0 and os.path.isdir(world.path("home", "project")), done)
     schemes = {scheme for scheme, _, sent in server.used if sent == token}
@@ -115,7 +115,7 @@ def run(checks, world):
     checks.check("the user name in the URL selects the account by its name", done.returncode == 0 and server.used[-1][1] in ("work", ""),
                  done)
     unknown = git.call("ls-remote", git.url.replace("://", "://eve%40contoso.example@"))
-    checks.check("a user without an account gets no other user's token", unknown.returncode != 0
+    checks.check("a user without an account does not get another user's token", unknown.returncode != 0
                  and b"lodge sign-in work --login-hint eve@contoso.example\n" in unknown.stderr, unknown)
     rejection(checks, world, git)
     basic_only(checks, world, git)
@@ -141,7 +141,7 @@ class Git:
                               capture_output=True, timeout=LIMIT, check=False)
 
     def make_repository(self):
-        """A repository with one commit."""
+        """Creates a repository with one commit."""
         work, bare = self.world.make("work"), os.path.join(self.server.root, "group", "project.git")
         for words in (["init", "--quiet", work], ["-C", work, "-c", "user.name=Ada", "-c", "user.email=ada@contoso.example", "commit",
                                                   "--quiet", "--allow-empty", "-m", "Begin"],
@@ -155,14 +155,14 @@ class Git:
 
 
 def rejection(checks, world, git):
-    """The server rejects a token that lodge believes to be valid."""
+    """The server rejects a token that lodge considers valid."""
     token = world.run("token").out.strip()
     web.send(f"{git.server.provider.issuer}/revoke", form={"token": token, "client_id": "lodge"})
     rejected = git.fetch()
     new = world.run("token").out.strip()
     checks.check("git reports a rejected token, and lodge replaces it", rejected.returncode != 0 and new not in ("", token), rejected)
     again = git.fetch()
-    checks.check("the next command works", again.returncode == 0 and b"refs/heads" in again.stdout, again)
+    checks.check("the next command succeeds", again.returncode == 0 and b"refs/heads" in again.stdout, again)
 
 
 def basic_only(checks, world, git):
@@ -175,7 +175,7 @@ def basic_only(checks, world, git):
 
 
 def authtype(checks, world, git, host):
-    """The protocol of git 2.46, whatever the version of the installed git."""
+    """The credential protocol of git 2.46, with any installed version of git."""
     request = f"{CAPABILITIES}protocol=http\nhost={host}\nwwwauth[]=Basic realm=\"git\"\nwwwauth[]=Bearer\n\n"
     answer = world.run("credential", "git", "get", input=request)
     fields = dict(line.split("=", 1) for line in answer.out.splitlines())
@@ -183,6 +183,6 @@ def authtype(checks, world, git, host):
                  and fields.get("capability[]") == "authtype" and fields.get("authtype") == "Bearer" and "password" not in fields, answer)
     done = git.call("-c", "credential.helper=", "-c", f"http.extraHeader=Authorization: Bearer {fields.get('credential')}", "ls-remote",
                     git.url)
-    checks.check("and the server accepts this credential", done.returncode == 0 and git.server.used[-1][0] == "Bearer", done)
+    checks.check("the server accepts the Bearer credential", done.returncode == 0 and git.server.used[-1][0] == "Bearer", done)
     erased = world.run("credential", "git", "erase", input=request[:-1] + f"authtype=Bearer\ncredential={fields.get('credential')}\n\n")
-    checks.check("erase replaces it", erased.status == 0 and world.run("token").out.strip() != fields.get("credential"), erased)
+    checks.check("credential git erase refreshes the token", erased.status == 0 and world.run("token").out.strip() != fields.get("credential"), erased)

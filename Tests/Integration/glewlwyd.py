@@ -1,4 +1,4 @@
-"""glewlwyd, an independent OAuth 2 and OpenID Connect server, on loopback."""
+"""Glewlwyd, an independent OAuth 2 and OpenID Connect server, on loopback."""
 
 import base64
 import datetime
@@ -18,11 +18,11 @@ SCOPES = ["openid", "profile", "offline_access", "User.Read"]
 
 class Glewlwyd:
     def __init__(self, world, access_ttl=8, tls=False, name="glewlwyd", algorithm=None, **variables):
-        """`algorithm` signs its ID tokens, RS256 when there is none; `variables` are those that start.sh reads."""
+        """`algorithm` is the signature algorithm of ID tokens (default: RS256). `variables` are variables of start.sh."""
         self.world = world
         self.folder = world.path(name + ("-tls" if tls else ""))
         self.scripts = os.path.join(world.peers, "glewlwyd")
-        # It compares redirect URIs whole, port included.
+        # It compares the whole redirect URI, including the port.
         self.redirect_port = free_port()
         environment = {**os.environ, "ACCESS_TTL": str(access_ttl), "TLS": "1" if tls else "0",
                        "REDIRECT_URIS": f"http://127.0.0.1:{self.redirect_port}/callback", **variables}
@@ -43,7 +43,7 @@ class Glewlwyd:
         subprocess.run(["bash", os.path.join(self.scripts, "stop.sh"), self.folder], capture_output=True, timeout=LIMIT)
 
     def type(self, client="public-cli", **members):
-        """An account type of the settings."""
+        """Returns an account type for the settings."""
         return {"issuer": self.issuer, "clientId": client,
                 "redirectUri": f"http://127.0.0.1:{self.redirect_port}/callback", "scopes": SCOPES, **members}
 
@@ -52,21 +52,21 @@ class Glewlwyd:
 
     @property
     def as_browser(self):
-        """Variables with which the program's browser is the log-in with curl alone."""
+        """Variables that replace the browser by a sign-in with curl."""
         return {"BROWSER": os.path.join(self.scripts, "approve.sh"), "GLEWLWYD_DIR": self.folder}
 
     def approve_device(self, code):
-        """What the person does on the other device."""
+        """Approves the request like a user on another device."""
         return subprocess.run(["bash", os.path.join(self.scripts, "approve-device.sh"), self.folder, code],
                               capture_output=True, timeout=LIMIT)
 
     def approve(self, url):
-        """Logs in and consents with curl alone, and delivers the redirect."""
+        """Signs in and consents with curl, and requests the redirect URL."""
         return subprocess.run(
             ["bash", os.path.join(self.scripts, "approve.sh"), "-d", self.folder, url], capture_output=True, timeout=LIMIT)
 
     def redirect(self, url):
-        """The same without delivering it: where the browser would be sent."""
+        """Signs in and consents with curl. Returns the redirect URL without requesting it."""
         done = subprocess.run(
             ["bash", os.path.join(self.scripts, "approve.sh"), "-n", "-d", self.folder, url], capture_output=True,
             timeout=LIMIT)
@@ -76,19 +76,19 @@ class Glewlwyd:
         return web.send(self.endpoints["userinfo_endpoint"], bearer=token, ca_file=self.ca_file)
 
     def is_active(self, token):
-        """What the server itself says about a token (RFC 7662)."""
+        """Returns the introspection result of the server (RFC 7662)."""
         client = "confidential-basic"
         answer = web.send(self.endpoints["introspection_endpoint"], form={"token": token},
                           basic=(client, self.secret(client)), ca_file=self.ca_file)
         return answer.json["active"] if answer.status == 200 and answer.json else f"introspection: {answer}"
 
     def refresh(self, refresh_token, client="public-cli"):
-        """A refresh past the program, to see whether the server still takes a token."""
+        """Sends a refresh without lodge, to check whether the server still accepts a token."""
         return web.send(self.endpoints["token_endpoint"], ca_file=self.ca_file, form={
             "grant_type": "refresh_token", "refresh_token": refresh_token, "client_id": client})
 
     def grant_past_the_program(self):
-        """Tokens for a program that is not this one: the answer of the token endpoint."""
+        """Gets tokens for another program. Returns the token response."""
         verifier = secrets.token_urlsafe(48)
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         back = {"client_id": "public-cli", "redirect_uri": f"http://127.0.0.1:{self.redirect_port}/callback"}
@@ -100,20 +100,20 @@ class Glewlwyd:
             **back, "grant_type": "authorization_code", "code": code, "code_verifier": verifier})
 
     def refresh_tokens_given(self):
-        """How many refresh tokens the server's log tells of: one for each sign-in and one for each refresh."""
+        """Returns the number of refresh tokens in the server's log: one for each sign-in and each refresh."""
         with open(os.path.join(self.folder, "glewlwyd.log"), encoding="utf-8", errors="replace") as log:
             return log.read().count("Refresh token generated for client")
 
 
 def make_key(folder, algorithm):
-    """Makes the signing key of a server before its first start. start.sh signs with the key of this name."""
+    """Creates the signing key of a server before its first start. start.sh signs with the key of this name."""
     kind = {"RS256": "RSA2048", "ES256": "EC256"}[algorithm]
     subprocess.run(["rnbyc", "-j", "-g", kind, "-k", "rsa-1", "-a", algorithm, "-p", "/dev/null", "-n", "0", "-o",
                     os.path.join(folder, "jwks.json")], check=True, capture_output=True, timeout=LIMIT)
 
 
 def claims_of(token):
-    """Header and claims of a JWT, unverified."""
+    """Returns the header and the claims of a JWT without verification."""
     return tuple(json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))) for part in token.split(".")[:2])
 
 

@@ -1,4 +1,4 @@
-"""A network that responds instead of the provider: a redirect to its sign-in page, the page itself, status 511, pages of a proxy."""
+"""A network that responds instead of the provider: a redirect to its sign-in page, the page itself, status 511, proxy error pages."""
 
 import http.server
 import json
@@ -19,7 +19,7 @@ MODES = {
 
 
 class Network(http.server.BaseHTTPRequestHandler):
-    """A provider and directory, until `mode` is set; then each response is this one."""
+    """A provider and directory. If `mode` is set, every response has this status, fields and content."""
     mode = None
 
     def log_message(self, *_):
@@ -69,7 +69,7 @@ def run(checks, world):
         "discovered": {**shared, "issuer": origin}}})
 
     def signed_in(name):
-        """A new store with an account, so that no earlier failure counts."""
+        """Signs in with a new store, so that no earlier error has an effect."""
         Network.mode = None
         environment = {"LODGE_STORE": world.path("store-" + name.replace(" ", "-"))}
         checks.ends("sign-in", sign_in(world, **environment), 0)
@@ -81,16 +81,16 @@ def run(checks, world):
         for words in (("token", "--refresh"), ("search", "ada"), ("sync",), ("sign-in", "discovered", "--no-browser"),
                       ("providers", "check", "discovered")):
             done = world.run(*words, **environment)
-            checks.ends(f"{name}: {' '.join(words)} reports the network", done, 7, "hint:")
-            checks.check(f"{name}: {' '.join(words)} shows no query of the redirect", "secret=1" not in done.err, done)
+            checks.ends(f"{name}: {' '.join(words)} reports a network error", done, 7, "hint:")
+            checks.check(f"{name}: {' '.join(words)} does not print the query of the redirect", "secret=1" not in done.err, done)
         Network.mode = None
         started = world.start("sign-in", "endpoints", "--no-browser", *PATIENT, **environment)
         redirect(started, mode)
-        checks.ends(f"{name}: a sign-in at the token endpoint reports the network", started.finish(), 7)
+        checks.ends(f"{name}: sign-in reports a network error of the token endpoint", started.finish(), 7)
         Network.mode = None
         checks.ends(f"{name}: the account is still signed in", world.run("search", "ada", **environment), 3)
     Network.mode = MODES["status 511"]
-    checks.ends("request with status 511 reports the network", world.run(
+    checks.ends("request with status 511 reports a network error", world.run(
         "request", "GET", origin + "/x", LODGE_STORE=world.path("store-a-page")), 7, "hint:")
 
     environment = signed_in("a page with 400")
@@ -98,19 +98,19 @@ def run(checks, world):
     checks.ends("a page with 400 does not require a sign-in", world.run("token", "--refresh", **environment), 7)
     environment = signed_in("an empty 400")
     Network.mode = (400, {}, b"")
-    checks.ends("an empty response with 400 does, as of glewlwyd", world.run("token", "--refresh", **environment), 4)
+    checks.ends("an empty 400, as from Glewlwyd, requires a sign-in", world.run("token", "--refresh", **environment), 4)
     Network.mode = None
 
 
 def redirect(running, mode=None):
-    """Sends the redirect of the browser; then the network responds."""
+    """Sends the redirect of the browser. After that the network responds."""
     parameters = urllib.parse.parse_qs(urllib.parse.urlsplit(address_shown(running)).query)
     query = urllib.parse.urlencode({"code": "c", "state": parameters["state"][0]})
     Network.mode = mode
     try:
         urllib.request.urlopen(parameters["redirect_uri"][0] + "?" + query, timeout=20).read()
     except OSError:
-        # The page of a failed sign-in can have another status.
+        # The page of a failed sign-in may have another status.
         pass
 
 

@@ -12,7 +12,7 @@ TEMPLATES = "/usr/share/lemonldap-ng/portal/templates"
 
 
 def configuration(world, server):
-    """The files of the portal: the settings of the installation, and the configuration that an administrator edits."""
+    """Writes the configuration of the portal, and returns the path of its settings file."""
     folders = {name: world.make(name) for name in ("conf", "sessions", "locks", "cache", "notifications")}
     key = subprocess.run(["openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"],
                          check=True, capture_output=True, timeout=60).stdout
@@ -46,7 +46,7 @@ def configuration(world, server):
 
 def run(checks, world):
     world.require("liblemonldap-ng-portal-perl")
-    # Its issuer ends with a slash.
+    # The issuer of this server ends with a slash.
     server = Server(world, "Doctor Who", "/", entries={"user": "dwho", "password": "dwho"}, buttons=[("", "")])
     app = world.write("portal.psgi", "use Lemonldap::NG::Portal::Main;\nLemonldap::NG::Portal::Main->run({});\n")
     server.start(
@@ -60,9 +60,9 @@ def run(checks, world):
     story(checks, server, "confidential", "not-offered")
     story(checks, server, "public", "not-offered")
     wrong, _ = server.sign_in("wrong")
-    checks.ends("a wrong secret: settings are wrong", wrong, 8, "clientSecret")
+    checks.ends("a wrong client secret is a settings error", wrong, 8, "clientSecret")
     slash, _ = server.sign_in("no-slash")
-    checks.ends("an issuer without the slash is refused, and both are shown", slash, 1, f'"{server.origin}"', f'"{server.origin}/"',
+    checks.ends("an issuer without the slash is rejected with both values", slash, 1, f'"{server.origin}"', f'"{server.origin}/"',
                 "correct its issuer")
     session(checks, server)
     if register(checks, server, "registered", method="client_secret_post"):
@@ -75,10 +75,10 @@ def run(checks, world):
 
 
 def session(checks, server):
-    """The end of the browser's session (OpenID Connect RP-Initiated Logout 1.0), after which a refresh token is invalid too."""
+    """The end of the browser session (OpenID Connect RP-Initiated Logout 1.0), after which a refresh token is invalid too."""
     world = server.world
     signed_in, browser = server.sign_in("confidential")
-    checks.ends("sign-in before the session ends", signed_in, 0, "Signed in")
+    checks.ends("sign-in before the browser session ends", signed_in, 0, "Signed in")
     opened = world.path("opened")
     script = world.write("browser", f"#!/bin/sh\nprintf '%s' \"$1\" >{opened}.new\nmv {opened}.new {opened}\n")
     os.chmod(script, 0o700)
@@ -88,10 +88,10 @@ def session(checks, server):
     found = eventually(lambda: os.path.exists(opened))
     with open(opened if found else os.devnull, encoding="utf-8") as file:
         address = file.read()
-    if not checks.check("opens the server's end_session endpoint",
+    if not checks.check("sign-out --browser opens the end_session endpoint",
                         address.startswith(server.metadata["end_session_endpoint"] + "?"), address):
         return
     browser.visit(address, server.origin + "/")
     page = web.send(server.origin + "/", cookies=browser.cookies)
     fields = [name for form in web.forms(page) for name in form.names]
-    checks.check("and then the server asks for the password again", "password" in fields, f"{fields}\n{page}")
+    checks.check("after sign-out --browser the server prompts for the password again", "password" in fields, f"{fields}\n{page}")

@@ -1,4 +1,4 @@
-"""Machines for commands. Each has its own network, name and home. They share only servers, to which ports of their loopback lead."""
+"""Machines for commands. Each has a separate network, name and home folder. They share only servers on forwarded loopback ports."""
 
 import copy
 import fcntl
@@ -14,7 +14,7 @@ ALONE = ["unshare", "--net", "--uts"]
 
 
 def can_isolate():
-    """Whether this system lets a test make networks, start their loopback and enter them."""
+    """Returns whether this system lets a test create networks, start their loopback and enter them."""
     try:
         probe = subprocess.run([*ALONE, sys.executable, os.path.abspath(__file__), "probe"], stdin=subprocess.DEVNULL,
                                capture_output=True, timeout=20, check=False)
@@ -26,7 +26,7 @@ def can_isolate():
 
 
 class Machine:
-    """A world whose commands run in another network. These ports of its loopback lead to the same ports of this machine."""
+    """A world whose commands run in another network. Its loopback forwards these ports to the same ports of this machine."""
 
     def __init__(self, world, name, ports):
         self.name = name
@@ -55,7 +55,7 @@ class Machine:
         self.world.environment = dict(world.environment, HOME=folder)
 
     def stop(self):
-        # It ends with its standard input.
+        # The process ends when its standard input is closed.
         self.process.stdin.close()
         self.process.wait()
 
@@ -91,7 +91,7 @@ def pump(source, target):
 
 
 def main(name, *relays):
-    """Is the machine: names it, starts its loopback, and relays until standard input ends."""
+    """Runs as the machine: sets its name, starts its loopback, and forwards until standard input ends."""
     socket.sethostname(name)
     with socket.socket() as control:
         # struct ifreq with IFF_UP; the number is SIOCSIFFLAGS.
