@@ -1,4 +1,4 @@
-"""Many processes with a provider that fails, hangs or is slow, and with a read-only store: one request, and the sign-in is kept."""
+"""Many processes with a provider that fails, hangs or is slow, and with a read-only store: one request, and no sign-in is lost."""
 
 import email.utils
 import glob

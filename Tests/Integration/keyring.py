@@ -97,7 +97,7 @@ def run(checks, world):
         checks.check("status shows the key location", "Secret Service" in status.out, status)
         custody = keyring.run("config", "get", "key-custody")
         checks.check("config get prints the key location", custody.out == "secret-service\n", custody)
-        checks.ends("a key location other than the one in use is rejected", keyring.run(
+        checks.ends("a different key location is rejected", keyring.run(
             "status", LODGE_KEY_CUSTODY="key-file"), 9, "Secret Service", "config set key-custody key-file")
         checks.ends("an unknown key location suggests the closest one", keyring.run("config", "set", "key-custody", "secretservice"), 2,
                     "did you mean secret-service")

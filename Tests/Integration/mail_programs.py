@@ -1,4 +1,4 @@
-"""What other programs make of the answers: mutt, aerc, jq, Python's reader of CSV, and a reader of vCards."""
+"""The output in other programs: mutt, aerc, jq, Python's CSV reader and a vCard reader."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ from directory_server import DirectoryServer
 from provider import sign_in
 from terminal import Terminal
 
-# Names that people gave themselves, or that somebody gave them who means harm.
+# Names that users or attackers may choose.
 NAMES = [
     "Ada Lovelace", "=cmd|' /C calc'!A1", "@SUM(1+1)", "-2+3", "Tab\tand\nline", 'The "Boss" <root@evil.example>',
     "Semi;colon, comma \\ backslash", "Esc \x1b]0;owned\x07 \x1b[2J", "Turn \u202egnp.exe", "李 明", "👩‍💻 Lead",
@@ -26,7 +26,7 @@ PEOPLE = [
 
 
 class Directory(DirectoryServer):
-    """Finds everybody, whatever was asked; nobody where the question has "zzz" in it."""
+    """Returns all users for every request, or none if the query contains "zzz"."""
 
     def __init__(self, world):
         self.asked = []
@@ -47,7 +47,7 @@ def run(checks, world):
     json_readers(checks, world)
     cards(checks, world)
     if not shutil.which("tmux"):
-        return print("skipped: mutt and aerc, because there is no tmux", flush=True)
+        return print("skipped: mutt and aerc, because tmux is not installed", flush=True)
     mutt(checks, world, directory)
     aerc(checks, world)
 
@@ -57,29 +57,29 @@ def tables(checks, world):
     rows = list(csv.DictReader(io.StringIO(done.out, newline=""), strict=True))
     names = [row["displayName"] for row in rows]
     guarded = ["'" + name if name[0] in "=+-@\t\r" else name for name in NAMES]
-    checks.check("csv: a reader gets every name back, formulas with a quote before them",
+    checks.check("csv: a reader gets every name, with a quote before formulas",
                  names == guarded + ["Without Mail"] and all(None not in row for row in rows), names)
     done = world.run("search", "--given-name", "a", "-o", "csv", "--csv-raw")
     rows = list(csv.DictReader(io.StringIO(done.out, newline=""), strict=True))
-    checks.check("csv: with --csv-raw, a reader gets every name unchanged",
+    checks.check("csv: with --csv-raw a reader gets every name unchanged",
                  [row["displayName"] for row in rows] == NAMES + ["Without Mail"], rows)
     done = world.run("search", "--given-name", "a", "-o", "tsv")
     rows = [line.split("\t") for line in done.out.split("\n")[1:-1]]
-    checks.check("tsv: a line each, as many cells in all", len({len(row) for row in rows}) == 1 and len(rows) == len(PEOPLE), rows)
+    checks.check("tsv: each user has one line, and all lines have the same number of cells", len({len(row) for row in rows}) == 1 and len(rows) == len(PEOPLE), rows)
     done = world.run("search", "--given-name", "a")
-    checks.check("the table in a pipe has no control character", not any(
+    checks.check("the table in a pipe has no control characters", not any(
         ord(letter) < 32 and letter not in "\t\n" or letter == "\u202e" for letter in done.out), repr(done.out))
 
 
 def json_readers(checks, world):
     if not shutil.which("jq"):
-        return print("skipped: jq, which this machine does not have", flush=True)
+        return print("skipped: jq is not installed", flush=True)
     for format_, program in (("json", ".[].displayName"), ("jsonl", ".displayName")):
         done = world.run("search", "--given-name", "a", "-o", format_)
         names = subprocess.run(["jq", program], input=done.out.encode(), capture_output=True, timeout=30)
         read = [json.loads(line) for line in names.stdout.decode().splitlines()]
-        checks.check(f"{format_}: jq reads every name as it is", read == NAMES + ["Without Mail"], names)
-        checks.check(f"{format_}: nothing in it steers a terminal", "\x1b" not in done.out and "\u202e" not in done.out, repr(done.out))
+        checks.check(f"{format_}: jq reads every name unchanged", read == NAMES + ["Without Mail"], names)
+        checks.check(f"{format_}: the output has no control sequences", "\x1b" not in done.out and "\u202e" not in done.out, repr(done.out))
 
 
 READ_CARDS = """
@@ -93,16 +93,16 @@ print(json.dumps([[card.fn.value, card.title.value if hasattr(card, "title") els
 def cards(checks, world):
     python = "/usr/bin/python3"
     if subprocess.run([python, "-c", "import vobject"], capture_output=True).returncode:
-        return print("skipped: the reader of vCards, which this machine does not have", flush=True)
+        return print("skipped: the vCard reader is not installed", flush=True)
     out = world.run("search", "--given-name", "a", "-o", "vcard").out
     done = subprocess.run([python, "-c", READ_CARDS], input=out.encode(), capture_output=True, timeout=30,
                           env={**world.environment, "PYTHONIOENCODING": "utf-8"})
     read = json.loads(done.stdout) if done.returncode == 0 else []
-    # A card has no control characters, and a tab becomes a space.
+    # A vCard has no control characters, and a tab becomes a space.
     wanted = ["".join(letter for letter in name.replace("\t", " ") if letter == "\n" or ord(letter) >= 32) for name in NAMES]
-    checks.check("vcard: a reader gets every name back", [card[0] for card in read] == wanted + ["Without Mail"],
+    checks.check("vcard: a reader gets every name", [card[0] for card in read] == wanted + ["Without Mail"],
                  f"{done.stderr.decode()}\n{read}")
-    checks.check("vcard: commas and semicolons stay in their value",
+    checks.check("vcard: commas and semicolons remain in their value",
                  all(card[1] in ("Head, of; all", None) for card in read) and len(read) == len(PEOPLE), read)
     checks.check("vcard: no line is longer than 75 bytes", all(len(line) <= 75 for line in out.encode().split(b"\r\n")))
 
@@ -116,8 +116,8 @@ def respawn(world, columns, rows, command):
 
 def mutt(checks, world, directory):
     if not shutil.which("mutt"):
-        return print("skipped: mutt, which this machine does not have", flush=True)
-    # Mutt quotes what stands for %s itself: in quotes of one's own the question would be the shell's to read.
+        return print("skipped: mutt is not installed", flush=True)
+    # Mutt quotes %s itself. Additional quotes would expose the query to the shell.
     world.write("muttrc", "set query_command = \"lodge search --output mutt %s\"\nset sendmail=/bin/true\n"
                           "set folder=~\nset editor=true\nset abort_nosubject=no\nset charset=utf-8\nset header_cache=\"\"\n")
     window = respawn(world, 160, 40, f"mutt -F {world.path('muttrc')} -f /dev/null")
@@ -126,14 +126,14 @@ def mutt(checks, world, directory):
     window.wait("Query:")
     window.keys("-l", "ada O'Brien; touch owned")
     window.keys("Enter")
-    checks.check("mutt lists the answer", window.wait("a0@contoso.example") and "Ada Lovelace" in window.screen, window.screen)
+    checks.check("mutt lists the results", window.wait("a0@contoso.example") and "Ada Lovelace" in window.screen, window.screen)
     screen = window.screen
     shown = [line for line in screen.splitlines() if "@contoso.example" in line]
-    checks.check("mutt: a row each, none without an address", len(shown) == len(NAMES) and "Without Mail" not in screen, screen)
-    checks.check("mutt: no name becomes another address", "root@evil.example>" not in screen and "<root" not in screen, screen)
-    checks.check("mutt: a quote in the question is a letter", any("O''Brien" in path or "O%27%27Brien" in path for path in directory.asked),
+    checks.check("mutt: each user with an address has one row", len(shown) == len(NAMES) and "Without Mail" not in screen, screen)
+    checks.check("mutt: a name cannot add an address", "root@evil.example>" not in screen and "<root" not in screen, screen)
+    checks.check("mutt: a quote in the query is passed as a character", any("O''Brien" in path or "O%27%27Brien" in path for path in directory.asked),
                  directory.asked[-1:])
-    checks.check("mutt: nothing of the question reaches a shell", not os.path.exists(world.path("owned"))
+    checks.check("mutt: the shell does not interpret the query", not os.path.exists(world.path("owned"))
                  and not os.path.exists(world.path("home", "owned")))
     window.keys("q")
     window.wait("Mutt: /dev/null")
@@ -141,16 +141,16 @@ def mutt(checks, world, directory):
     window.wait("Query:")
     window.keys("-l", "zzz")
     window.keys("Enter")
-    checks.check("mutt shows why there is nobody", window.wait("No user with a mail address matches zzz."), window.screen)
+    checks.check("mutt shows the message if there is no match", window.wait("No user with a mail address matches zzz."), window.screen)
     window.stop()
     done = subprocess.run(["mutt", "-F", world.path("muttrc"), "-D"], env=world.environment, capture_output=True, timeout=90,
                           stdin=subprocess.DEVNULL)
-    checks.check("mutt takes the settings of the manual", b"query_command=\"lodge search --output mutt %s\"" in done.stdout, done.stderr)
+    checks.check("mutt accepts the settings of the manual", b"query_command=\"lodge search --output mutt %s\"" in done.stdout, done.stderr)
 
 
 def aerc(checks, world):
     if not shutil.which("aerc"):
-        return print("skipped: aerc, which this machine does not have", flush=True)
+        return print("skipped: aerc is not installed", flush=True)
     folder = world.make("home/.config/aerc")
     for part in ("cur", "new", "tmp"):
         world.make(f"maildir/INBOX/{part}")

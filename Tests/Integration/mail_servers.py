@@ -1,6 +1,5 @@
-"""Mail programs of Debian sign in to dovecot with tokens of `lodge serve`. dovecot asks the provider about each token (RFC 7662).
-
-The configurations are those of `lodge help mail`, with the addresses of these servers in place of Microsoft's."""
+"""Mail programs of Debian sign in to Dovecot with tokens of `lodge serve`. Dovecot introspects each token (RFC 7662).
+The configurations are from `lodge help mail`, with the addresses of these servers instead of Microsoft's."""
 
 import base64
 import glob
@@ -28,7 +27,7 @@ USER = "ada@contoso.example"
 
 
 class Relay(socketserver.ThreadingTCPServer):
-    """The next mail server. It delivers every mail to a Maildir folder."""
+    """The relay server. It delivers every mail to a Maildir folder."""
     daemon_threads = True
 
     def __init__(self, folder):
@@ -60,7 +59,7 @@ class Session(socketserver.StreamRequestHandler):
                 while (line := self.rfile.readline()) not in (b".\r\n", b""):
                     mail.append(line[1:] if line.startswith(b"..") else line)
                 self.server.deliver(b"".join(mail).replace(b"\r\n", b"\n"))
-            # Dovecot passes on only what the relay can do, and aerc uses it.
+            # Dovecot announces only capabilities of the relay, and aerc uses this one.
             self.say({b"EHLO": "250-relay\r\n250 8BITMIME", b"QUIT": "221 end"}.get(word, "250 done"))
 
     def say(self, text):
@@ -68,7 +67,7 @@ class Session(socketserver.StreamRequestHandler):
 
 
 class Dovecot:
-    """Dovecot with imaps and submission on loopback, without root. It goes away with its folder."""
+    """Dovecot with imaps and submission on loopback, without root. Its folder is temporary."""
 
     def __init__(self, world, provider):
         self.world = world
@@ -86,7 +85,7 @@ class Dovecot:
             os.mkdir(self.path(name))
         self.relay = Relay(self.path("maildir"))
         world.closers.append(self.relay.stop)
-        # It refuses users that are root.
+        # Dovecot rejects root as a mail user.
         user = pwd.getpwnam("nobody") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
         self.write("oauth2.conf", f"""
             introspection_mode = post
@@ -190,7 +189,7 @@ class Dovecot:
         return imaplib.IMAP4_SSL("127.0.0.1", self.imap, ssl_context=self.context, timeout=LIMIT)
 
     def imap_accepts(self, mechanism, response):
-        """Whether the server accepts a SASL initial response in base64."""
+        """Returns whether the server accepts a SASL initial response in base64."""
         with self.imap_client() as client:
             try:
                 return client.authenticate(mechanism.upper(), lambda _: base64.b64decode(response))[0] == "OK"
@@ -202,7 +201,7 @@ class Dovecot:
             client.starttls(context=self.context)
             client.ehlo()
             status = client.docmd("AUTH", f"{mechanism.upper()} {response}")[0]
-            # The reason of an error: another response ends the exchange (RFC 7628 section 3.2.3).
+            # After an error challenge, an empty response ends the exchange (RFC 7628 section 3.2.3).
             return status == 235 or status == 334 and client.docmd("AQ==")[0] == 235
 
     def has_mail(self, subject):
@@ -219,7 +218,7 @@ class Dovecot:
 
 
 class Mail:
-    """The servers, the account `work`, and the page of help."""
+    """The servers, the account `work`, and the help page."""
 
     def __init__(self, checks, world):
         self.checks, self.world = checks, world
@@ -238,15 +237,15 @@ class Mail:
         print(f"skipped: {reason}", flush=True)
 
     def block(self, title):
-        """The lines of the page below a heading."""
+        """Returns the lines of the help page below a heading."""
         found = re.search(rf"^{re.escape(title)}[^\n]*:\n\n((?:  [^\n]*\n|\n)*)", self.page, re.M)
         if not found:
-            return self.checks.check(f"the page has {title}", False, self.page) or ""
+            return self.checks.check(f"the help page has {title}", False, self.page) or ""
         self.used.add(title)
         return re.sub(r"^  ", "", found[1], flags=re.M).strip() + "\n"
 
     def configuration(self, title, more=""):
-        """A configuration of the page, with the addresses of these servers and the lines that a private CA needs."""
+        """Returns a configuration of the help page, with the addresses of these servers and the settings for a private CA."""
         text = self.block(title).replace("ada@contoso.com", USER).replace("ada%40contoso.com", USER.replace("@", "%40"))
         text = text.replace("imaps://outlook.office365.com/", f"imaps://127.0.0.1:{self.dovecot.imap}/")
         text = re.sub(r"(outlook|smtp)\.office365\.com", "127.0.0.1", text)
@@ -254,7 +253,7 @@ class Mail:
         return text.replace("OS-DEFAULT", self.dovecot.certificate) + more
 
     def home(self, name, text):
-        """Writes a file of the home folder, readable by its user only."""
+        """Writes a file in the home folder that only its user can read."""
         self.world.make(os.path.join("home", os.path.dirname(name)))
         path = self.world.write(os.path.join("home", name), text)
         os.chmod(path, 0o600)
@@ -268,13 +267,13 @@ class Mail:
         return self.world.run("token", "--account", "work", *words).out.strip()
 
     def refuse(self):
-        """Makes the servers refuse the token, without lodge knowing."""
+        """Revokes the token at the provider. lodge does not know this."""
         old = self.token()
         web.send(f"{self.provider.issuer}/revoke", form={"token": old, "client_id": "lodge"})
         return old
 
     def expire(self):
-        """Makes the token an expired one: the servers refuse it, and lodge knows that its time is over."""
+        """Makes the token expire: the servers reject it, and lodge knows that it has expired."""
         old = self.refuse()
         export = json.loads(self.world.run("accounts", "export", "--reveal-secrets").out)
         for account in export["accounts"]:
@@ -290,7 +289,7 @@ def run(checks, world):
     for package in ("dovecot-imapd", "dovecot-submissiond", "msmtp"):
         world.require(package)
     if not shutil.which("openssl") or os.geteuid() == 0 and not shutil.which("setpriv"):
-        raise Unavailable("there is no openssl or setpriv")
+        raise Unavailable("openssl or setpriv is not installed")
     mail = Mail(checks, world)
     checks.ends("sign-in --name", sign_in(world, "work", "--name", "work"), 0, "The account is called work.")
     responses(checks, mail)
@@ -303,30 +302,30 @@ def run(checks, world):
             mutt(checks, mail, name)
         aerc(checks, mail)
     else:
-        mail.skip("mutt, neomutt and aerc, because there is no tmux")
+        mail.skip("mutt, neomutt and aerc, because tmux is not installed")
     imported(checks, mail)
     set_up(checks, mail)
 
 
 def responses(checks, mail):
-    """The SASL responses, straight to the servers."""
+    """Sends the SASL responses directly to the servers."""
     for server, accepts in (("imap", mail.dovecot.imap_accepts), ("submission", mail.dovecot.submission_accepts)):
         for mechanism in ("xoauth2", "oauthbearer"):
             def response(*words, mechanism=mechanism):
                 return mail.token("--sasl", mechanism, *words)
             name = f"{server}, {mechanism}"
             checks.check(f"{name}: the server accepts the response of token --sasl", accepts(mechanism, response()), mail.dovecot.log)
-            checks.check(f"{name}: it refuses the token for another user",
+            checks.check(f"{name}: the server rejects the token for another user",
                          not accepts(mechanism, response("--user", "li.ming@contoso.example")))
             before = response()
             mail.refuse()
-            checks.check(f"{name}: it refuses a token that the provider revoked", response() == before and not accepts(mechanism, before))
+            checks.check(f"{name}: the server rejects a revoked token", response() == before and not accepts(mechanism, before))
             mail.expire()
             after = response()
-            checks.check(f"{name}: an expired token is refreshed on the way", after != before and accepts(mechanism, after),
+            checks.check(f"{name}: lodge refreshes an expired token", after != before and accepts(mechanism, after),
                          mail.dovecot.log)
             wrong = base64.b64encode(base64.b64decode(after).replace(b"Bearer ", b"Bearer x")).decode()
-            checks.check(f"{name}: it refuses a wrong token", not accepts(mechanism, wrong))
+            checks.check(f"{name}: the server rejects a wrong token", not accepts(mechanism, wrong))
 
 
 def msmtp(checks, mail):
@@ -345,35 +344,35 @@ def msmtp(checks, mail):
         mail.token()
         mail.refuse()
         refused = send("refused")
-        checks.check(f"msmtp, {mechanism}: a refused token sends nothing",
+        checks.check(f"msmtp, {mechanism}: with a rejected token no mail is sent",
                      refused.returncode == 77 and not mail.dovecot.has_mail(f"refused-{mechanism}")(), refused)
         mail.token("--refresh")
-        checks.check(f"msmtp, {mechanism}: token --refresh helps", send("again").returncode == 0)
-    # Its commands have at most 4,094 letters, in base64.
+        checks.check(f"msmtp, {mechanism}: after token --refresh the mail is sent", send("again").returncode == 0)
+    # A command of msmtp has at most 4,094 characters of base64.
     long = "x" * 2800
     path = mail.home("long", long + "\n")
     mail.home(".msmtprc", text.replace("lodge token --account work", f"cat {path}"))
     debug = mail.call("msmtp", "--debug", "--account=work", "bob@contoso.example", input="Subject: long\n\n")
-    checks.check("msmtp sends a token of 2,800 letters", long in base64.b64decode(
+    checks.check("msmtp sends a token of 2,800 characters", long in base64.b64decode(
         (re.search(rb"--> ([A-Za-z0-9+/=]{3000,})", debug.stdout + debug.stderr) or [b"", b""])[1]).decode("utf-8", "replace"),
         debug.stderr[-500:])
 
 
 def refresh(checks, mail):
-    """The line of crontab, as cron runs it: without a terminal, with few variables."""
+    """The crontab line of the help page, run like cron: without a terminal and with few variables."""
     line = mail.block("Keep sign-ins that you rarely use")
     fields, command = re.fullmatch(r"((?:[0-9*]+ ){5})(.*)\n", line).groups()
     before = mail.token()
     done = mail.call("/bin/sh", "-c", command)
-    checks.check("cron: accounts refresh --all refreshes the token and prints nothing",
+    checks.check("cron: accounts refresh --all refreshes the token and prints no output",
                  len(fields.split()) == 5 and done.returncode == 0 and not done.stdout + done.stderr and mail.token() != before, done)
     empty = mail.call("/bin/sh", "-c", command, LODGE_STORE=mail.world.path("empty"))
-    checks.check("cron: without an account it says so", empty.returncode == 3 and b"No accounts yet" in empty.stderr, empty)
+    checks.check("cron: without an account the command prints a message", empty.returncode == 3 and b"No accounts yet" in empty.stderr, empty)
 
 
 def isync(checks, mail):
     if not shutil.which("mbsync") or not glob.glob("/usr/lib/*/sasl2/libkdexoauth2.so*"):
-        return mail.skip("mbsync, because isync or libsasl2-modules-kdexoauth2 cannot be installed")
+        return mail.skip("mbsync, because isync or libsasl2-modules-kdexoauth2 is not installed")
     text = mail.configuration("isync")
     mail.home(".mbsyncrc", text.replace("SSLType IMAPS\n", f"SSLType IMAPS\nCertificateFile {mail.dovecot.certificate}\n"))
     mail.world.make("home/mail")
@@ -385,7 +384,7 @@ def isync(checks, mail):
 
 def offlineimap(checks, mail):
     if not shutil.which("offlineimap"):
-        return mail.skip("offlineimap, which cannot be installed")
+        return mail.skip("offlineimap, which is not installed")
     mail.home(".offlineimaprc", mail.configuration("offlineimap"))
     mail.expire()
     done = mail.call("offlineimap", "-o", "-u", "basic")
@@ -395,7 +394,7 @@ def offlineimap(checks, mail):
 
 def mutt(checks, mail, name):
     if not shutil.which(name):
-        return mail.skip(f"{name}, which cannot be installed")
+        return mail.skip(f"{name}, which is not installed")
     mail.home(".muttrc", mail.configuration(
         "mutt and neomutt", f"set certificate_file = \"{mail.dovecot.certificate}\"\nset header_cache = \"\"\nset editor = true\n"))
     mail.expire()
@@ -409,7 +408,7 @@ def mutt(checks, mail, name):
     window.stop()
     mail.refuse()
     window = respawn(mail.world, 160, 60, f"cd; {name}")
-    checks.check(f"{name} shows that the server refuses a token",
+    checks.check(f"{name} shows that the server rejects the token",
                  eventually(lambda: re.search(r"(?i)authentication failed|unable to open mailbox", window.screen)), window.screen)
     window.stop()
     mail.token("--refresh")
@@ -417,7 +416,7 @@ def mutt(checks, mail, name):
 
 def aerc(checks, mail):
     if not shutil.which("aerc"):
-        return mail.skip("aerc, which cannot be installed")
+        return mail.skip("aerc, which is not installed")
     mail.home(".config/aerc/accounts.conf", mail.configuration("aerc"))
     os.chmod(mail.world.path("home", ".config", "aerc"), 0o700)
     mail.home(".config/aerc/aerc.conf", "[compose]\nheader-layout=To,Subject\neditor=/bin/true\n")
@@ -434,9 +433,9 @@ def aerc(checks, mail):
 
 
 def imported(checks, mail):
-    """The account of a token file of mutt_oauth2.py, encrypted with GPG."""
+    """Imports a token file of mutt_oauth2.py that is encrypted with GPG."""
     if not shutil.which("gpg"):
-        return mail.skip("the import from mutt_oauth2.py, because there is no gpg")
+        return mail.skip("the import from mutt_oauth2.py, because gpg is not installed")
     export = json.loads(mail.world.run("accounts", "export", "--reveal-secrets").out)["accounts"][0]
     folder = mail.world.make("home/.gnupg")
     mail.home(".gnupg/passphrase", "a passphrase\n")
@@ -451,17 +450,17 @@ def imported(checks, mail):
     checks.check("gpg encrypts the token file", made.returncode == 0, made)
     store = {"LODGE_STORE": mail.world.path("imported")}
     told = mail.world.run("accounts", "import", file, **store)
-    checks.ends("accounts import names the command that decrypts it", told, 2, f"gpg --decrypt {file} | lodge accounts import")
+    checks.ends("accounts import shows the command that decrypts the file", told, 2, f"gpg --decrypt {file} | lodge accounts import")
     line = mail.block("Take an account from mutt_oauth2.py or oama").replace("FILE", shlex.quote(file))
     done = mail.call("/bin/sh", "-c", line, **store)
     token = mail.world.run("token", **store)
-    checks.check("the decrypted file becomes an account whose token the server accepts",
+    checks.check("accounts import accepts the decrypted file, and the server accepts the token",
                  done.returncode == 0 and mail.dovecot.imap_accepts("xoauth2", base64.b64encode(
                      f"user={USER}\x01auth=Bearer {token.out.strip()}\x01\x01".encode()).decode()), f"{done}\n{token}")
 
 
 def set_up(checks, mail):
-    """The commands of the page that add the account types, and the sign-in that they announce."""
+    """The commands of the help page that add the account types, and the sign-in command."""
     for title in ("Microsoft 365", "Gmail"):
         lines = mail.block(title).replace(" ID ", " client-1 ").replace("FILE", "secret")
         added, sign_in_line = re.fullmatch(r"((?:.*\\\n)+.*\n)(.*)\n", lines).groups()
@@ -472,8 +471,8 @@ def set_up(checks, mail):
         shown = mail.world.run("providers", "show", "work", "-o", "json", **environment)
         scopes = (shown.json or {}).get("scopes", [])
         wanted = {"Microsoft 365": "https://outlook.office.com/SMTP.Send", "Gmail": "https://mail.google.com/"}[title]
-        checks.check(f"{title}: the commands of the page add the type", done.returncode == 0 and wanted in str(scopes), f"{done}\n{shown}")
-        checks.check(f"{title}: and then sign in", sign_in_line == "lodge sign-in work --name work", sign_in_line)
+        checks.check(f"{title}: the commands of the help page add the type", done.returncode == 0 and wanted in str(scopes), f"{done}\n{shown}")
+        checks.check(f"{title}: the last command is the sign-in", sign_in_line == "lodge sign-in work --name work", sign_in_line)
     mail.home(".config/pizauth.conf", f"""account "officesmtp" {{
         auth_uri = "{mail.provider.issuer}/authorize"; token_uri = "{mail.provider.issuer}/token"; // local
         client_id = "client-2"; scopes = ["openid"];\n}}\n""")
@@ -481,8 +480,8 @@ def set_up(checks, mail):
     reason = json.loads(read.stdout or b"[{}]")[0].get("reason", "")
     written = mail.world.write("pizauth.json", "{\"types\": {" + reason.partition("sign in: ")[2] + "}}")
     shown = mail.world.run("--settings", written, "providers", "show", "officesmtp")
-    checks.check("the configuration of pizauth: the printed line is an account type", read.returncode == 3 and shown.status == 0,
+    checks.check("accounts import prints an account type for a configuration of pizauth", read.returncode == 3 and shown.status == 0,
                  f"{read}\n{shown}")
     titles = set(re.findall(r"^([A-Za-z].*):$\n\n  ", mail.page, re.M))
     unused = [title for title in titles if not any(title.startswith(used) for used in mail.used)]
-    checks.check("these checks ran every block of the page", not unused or not mail.is_complete, unused)
+    checks.check("these checks ran every command of the help page", not unused or not mail.is_complete, unused)

@@ -1,4 +1,4 @@
-"""Runs the topics and counts what held. One line a check; the last line is the sum."""
+"""Runs the topics and counts the checks. Prints one line per check, and the totals in the last line."""
 
 import argparse
 import multiprocessing
@@ -51,18 +51,18 @@ import tls
 from checks import Checks, say
 from world import ENDINGS, Ports, Unavailable, World, remove_home
 
-# The topics that need nothing but the program, the longest first, and those that need real software.
+# The topics that need only the program, the longest first, and the topics that need other software.
 ALONE = [
     hostile_input, interrupted, failing_provider, mail_servers, postgresql, shared_store, local_directory, requests_nginx, any_address, clients, browse,
     damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, git_server, qr_code,
     signed_requests]
-# Servers of other makers, as Python and Debian packages.
+# Servers of other projects, as Python and Debian packages.
 SERVERS = [canaille, django_oauth_toolkit, lemonldap_ng, oidc_provider_mock, scim2_server]
 WITH_PEERS = [
     browser_sign_in, closing_page, grants, keyring, parallel, refusals, registration, signatures, tls]
 
 
-# Both lanes share the machine's two cores: most topics wait most of the time.
+# Both lanes share the two cores of the machine, because most topics wait most of the time.
 LANES = 2
 NOHUP = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
 
@@ -76,13 +76,13 @@ def run_topic(module, checks, arguments):
         except Unavailable as error:
             say(f"skipped: {checks.topic}: {error}")
         except Exception as error:
-            checks.check("the topic came to its end", False, "".join(traceback.format_exception(error)))
+            checks.check("the topic completes", False, "".join(traceback.format_exception(error)))
     say(f"-- {checks.topic}: {time.monotonic() - start:.1f} s")
 
 
 def end_by_signals():
-    """The first signal from outside ends this process by SystemExit, so that it stops what it started. Later signals, such as
-    SIGTERM to a lane that Ctrl-C has reached too, change nothing. The programs that it starts do not inherit this, nor that a signal is
+    """The first signal ends this process with SystemExit, so that it stops the programs that it started. Later signals, such as
+    SIGTERM to a lane that Ctrl-C has also reached, have no effect. The started programs do not inherit the handlers, nor signals that are
     ignored, as in the background of a shell."""
     def end(number, _):
         for other in ENDINGS:
@@ -90,12 +90,12 @@ def end_by_signals():
         sys.exit(128 + number)
     for number in ENDINGS:
         signal.signal(number, end)
-    # With nohup it has no effect here, but its usual effect on the programs.
+    # With nohup SIGHUP has no effect here, but its default effect on the programs.
     signal.signal(signal.SIGHUP, (lambda *_: None) if NOHUP else end)
 
 
 def run_lane(lane, own, shared, following, counts, arguments):
-    """Runs the topics of this lane, then the shared ones in turn with the other lane. Adds its numbers of checks to `counts`."""
+    """Runs the topics of this lane, then the shared topics in turn with the other lane. Adds its counts of checks to `counts`."""
     end_by_signals()
     Ports.lane = lane
     checks = Checks()
@@ -117,17 +117,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
     parser.add_argument("--peers", default="")
-    parser.add_argument("--missing", default="", help="the Debian packages that this machine cannot install")
-    parser.add_argument("topics", nargs="*", help="only these")
+    parser.add_argument("--missing", default="", help="Debian packages that cannot be installed on this machine")
+    parser.add_argument("topics", nargs="*", help="run only these topics")
     arguments = parser.parse_args()
     unknown = set(arguments.topics) - {module.__name__ for module in ALONE + SERVERS + WITH_PEERS}
     if unknown:
-        parser.error(f"no topic {', '.join(sorted(unknown))}")
+        parser.error(f"unknown topic {', '.join(sorted(unknown))}")
 
     def chosen(modules):
         return [module for module in modules if not arguments.topics or module.__name__ in arguments.topics]
 
-    # These topics share an installation, and some their processors with a browser: they run one after the other.
+    # These topics share an installation, and some share the processors with a browser, so they run in turn.
     peers, alone = chosen((WITH_PEERS if arguments.peers else []) + SERVERS), chosen(ALONE)
     context = multiprocessing.get_context("fork")
     following, counts = context.Value("i", 0), context.Array("i", 2)
@@ -135,12 +135,12 @@ def main():
         context.Process(target=run_lane, args=(lane, peers if lane == 0 else [], alone, following, counts, arguments))
         for lane in range(LANES)]
     end_by_signals()
-    # The homes of all topics: what a lane could not remove is removed with it. Other users pass through it.
+    # The home folders of all topics. They are removed together if a lane cannot remove one. Other users may pass through.
     arguments.folder = tempfile.mkdtemp(prefix="lodge-integration-")
     try:
         os.chmod(arguments.folder, 0o711)
         for module in alone:
-            # A compiler, for example: it would delay the checks that measure time.
+            # Run compilers, for example, before the checks that measure time.
             if hasattr(module, "prepare"):
                 module.prepare(arguments)
         for lane in lanes:

@@ -1,4 +1,4 @@
-"""A network between the command and the provider that can be taken away and given back."""
+"""A network between the command and the provider that a topic can interrupt and restore."""
 
 import socket
 import threading
@@ -7,20 +7,20 @@ from world import free_port
 
 
 class Network:
-    """A port that leads to another one, while it is up."""
+    """A port that forwards to another port while the network is up."""
 
     def __init__(self, world, port):
         self.target = port
         self.listener = None
         self.connections = set()
         self.lock = threading.Lock()
-        # It has as many digits as the other, and stays its own while it is down.
+        # It has as many digits as the other port, and remains reserved while the network is down.
         self.port = free_port()
         self.up()
         world.closers.append(self.down)
 
     def up(self):
-        """Leads on."""
+        """Starts forwarding."""
         self.listener = socket.socket()
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.listener.bind(("127.0.0.1", self.port))
@@ -49,7 +49,7 @@ class Network:
                 return
             with self.lock:
                 self.connections |= {near, far}
-            # The provider answers only who asks for it by its own name, and calls itself so: both ports have as many digits.
+            # The provider responds only to its own host name and sends it in its URLs, so replace the port. Both ports have as many digits.
             inside, outside = (f"127.0.0.1:{port}".encode() for port in (self.target, self.port))
             for source, sink, change in ((near, far, (outside, inside)), (far, near, (inside, outside))):
                 threading.Thread(target=self.carry, args=(source, sink, change), daemon=True).start()
@@ -63,7 +63,7 @@ class Network:
                 if not data:
                     break
                 data = (held + data).replace(*change)
-                # The beginning of a name may be cut off at the end.
+                # The end of the data may contain the beginning of a host name.
                 cut = next((n for n in range(len(change[0]) - 1, 0, -1) if data.endswith(change[0][:n])), 0)
                 held, data = (data[-cut:], data[:-cut]) if cut else (b"", data)
                 sink.sendall(data)

@@ -1,4 +1,4 @@
-"""The offline copy: kept by delta, killed at any moment, asked without the directory."""
+"""The offline copy: delta updates, kills at any moment, searches without the directory."""
 
 import json
 import os
@@ -16,7 +16,7 @@ PAGE = 50
 
 
 class Directory(DirectoryServer):
-    """Six thousand people and the changes among them. It can hold a request, so that the program is interrupted there."""
+    """Six thousand users, and their changes. It can delay a request, so that a topic interrupts the program there."""
 
     def __init__(self, world):
         self.people = {f"id-{n:05}": self.person(n) for n in range(6000)}
@@ -71,7 +71,7 @@ class Directory(DirectoryServer):
         return self.answer(path)
 
     def hold(self, world, count, *words):
-        """Starts the program, and returns it when it has sent so many requests. The last of them waits for `release`."""
+        """Starts the program and returns it after it has sent this number of requests. The last request waits for `release`."""
         self.responds.clear()
         self.held = len(self.requests) + count
         running = world.start(*words)
@@ -88,7 +88,7 @@ def run(checks, world):
     directory.use(world)
     checks.ends("without an account: sign-in needed", world.run("sync"), 4, "hint:")
     sign_in(world)
-    checks.ends("without a copy: what to type", world.run("search", "-o", "mutt", "--offline", "ada"), 1, "run: lodge sync")
+    checks.ends("without an offline copy: a hint with the command", world.run("search", "-o", "mutt", "--offline", "ada"), 1, "run: lodge sync")
 
     killing(checks, world, directory)
     asking(checks, world, directory)
@@ -100,7 +100,7 @@ def copies(world):
 
 
 def kept(world):
-    """What the file says, read by somebody else's SQLite."""
+    """Reads the file with Python's SQLite."""
     path = os.path.join(world.store, next(name for name in copies(world) if name.endswith(".sqlite")))
     database = sqlite3.connect(path, timeout=20)
     try:
@@ -125,7 +125,7 @@ def killing(checks, world, directory):
         running = directory.hold(world, 4 + 3 * attempt, "sync")
         if running.process.poll() is None:
             kills += 1
-        # Every other time it is killed while the next page arrives.
+        # Every second time, kill the program while it receives the next page.
         if attempt % 2:
             directory.release()
         running.signal(signal.SIGKILL)
@@ -133,60 +133,60 @@ def killing(checks, world, directory):
         directory.release()
         if copies(world) and kept(world)[0] != "ok":
             break
-    checks.check("a sync killed again and again leaves a sound file", kills == 8 and kept(world)[0] == "ok", kills)
+    checks.check("a sync that is killed several times leaves an undamaged file", kills == 8 and kept(world)[0] == "ok", kills)
     before = len(directory.requests)
     done = world.run("sync", "--output", "json")
-    checks.check("the next one goes on where the last was killed and ends with everybody",
+    checks.check("the next sync continues at the last saved page and downloads all users",
                  done.status == 0 and done.json["people"] == 6000 and agrees(world, directory)
                  and len(directory.requests) - before < 6000 // PAGE - 20, (done, len(directory.requests) - before))
     modes = {name: stat.S_IMODE(os.stat(os.path.join(world.store, name)).st_mode) for name in copies(world)}
-    checks.check("the copy is the user's alone", modes and set(modes.values()) == {0o600}, modes)
+    checks.check("only the user can read the offline copy", modes and set(modes.values()) == {0o600}, modes)
 
     for n in range(0, 300, 2):
         directory.put(n, "Boss")
     for n in range(5000, 5100):
         directory.remove(n)
     changed = world.run("sync", "--output", "json")
-    checks.check("changes are applied", changed.status == 0 and changed.json["changed"] == 150
+    checks.check("sync applies the changes", changed.status == 0 and changed.json["changed"] == 150
                  and changed.json["removed"] == 100 and agrees(world, directory), changed)
     directory.remove(1)
     directory.put(7000, "New")
     directory.forgotten = len(directory.log)
     anew = world.run("sync", "--output", "json")
-    checks.check("410: everybody is listed anew, and who is gone goes",
+    checks.check("after 410 sync downloads all users again and removes deleted users",
                  anew.status == 0 and anew.json["restarts"] == 1 and agrees(world, directory), anew)
     together = [world.start("sync") for _ in range(4)]
     statuses = [running.finish().status for running in together]
-    checks.check("four at once", statuses == [0] * 4 and agrees(world, directory), statuses)
+    checks.check("four concurrent syncs succeed", statuses == [0] * 4 and agrees(world, directory), statuses)
 
 
 def asking(checks, world, directory):
     asked = len(directory.requests)
     found = world.run("search", "--offline", "-o", "aerc", "emile", "zo")
     rows = [line.split("\t") for line in found.out.splitlines()]
-    checks.check("people are found without case and accents, and nothing is sent",
+    checks.check("--offline finds users without regard to case and accents, and sends no request",
                  found.status == 0 and len(rows) == 50 and all(r[1].startswith("Émile Zola") for r in rows)
                  and len(directory.requests) == asked, found)
     mutt = world.run("search", "-o", "mutt", "--offline", "p42@contoso")
-    checks.check("mutt: a line, then address, name, title",
+    checks.check("mutt: a message line, then address, name and title",
                  mutt.out == "1 user\np42@contoso.example\tGrace Lovelace 42\tBoss\n", mutt)
-    checks.ends("no user", world.run("search", "-o", "mutt", "--offline", "zzzz"), 3)
+    checks.ends("a search without matches", world.run("search", "-o", "mutt", "--offline", "zzzz"), 3)
     for text in ("\"", "* OR *", "'); DROP TABLE people; --", "\\", "%", "😀 ada", "^", "a" * 3000):
         odd = world.run("search", "-o", "mutt", "--offline", text)
-        checks.check(f"the text {text[:20]} is only text", odd.status in (0, 3) and "error" not in odd.err, odd)
-    checks.check("status tells what is kept", "in clear text" in world.run("status").out, world.run("status"))
+        checks.check(f"the text {text[:20]} has no special meaning", odd.status in (0, 3) and "error" not in odd.err, odd)
+    checks.check("status shows the offline copy", "in clear text" in world.run("status").out, world.run("status"))
 
 
 def forgetting(checks, world, directory):
     path = os.path.join(world.store, next(name for name in copies(world) if name.endswith(".sqlite")))
     with open(path, "r+b") as file:
         file.write(b"\0" * 100)
-    checks.ends("a damaged copy is told of", world.run("search", "-o", "mutt", "--offline", "ada"), 9, "lodge sync --forget")
-    checks.ends("it is forgotten", world.run("sync", "--forget"), 0)
-    checks.check("nothing of it is left", copies(world) == [], copies(world))
+    checks.ends("a damaged offline copy is an error", world.run("search", "-o", "mutt", "--offline", "ada"), 9, "lodge sync --forget")
+    checks.ends("sync --forget removes the offline copy", world.run("sync", "--forget"), 0)
+    checks.check("no file of the offline copy remains", copies(world) == [], copies(world))
     running = directory.hold(world, 6, "sync")
     gone = world.run("sign-out", "--local")
     directory.release()
     ended = running.finish()
-    checks.check("sign-out removes the copy, and a sync that was running does not bring it back",
+    checks.check("sign-out removes the offline copy, and a running sync does not create it again",
                  gone.status == 0 and ended.status != 0 and copies(world) == [], (gone, ended, copies(world)))

@@ -1,4 +1,4 @@
-"""oidc-provider-mock, a test provider in Python: it has registration, and it has no revocation."""
+"""oidc-provider-mock, a test provider in Python, with registration but without revocation."""
 
 from servers import SECRET, Server, register, remove, story
 
@@ -11,10 +11,10 @@ def run(checks, world):
 
     story(checks, server, "known", "not-offered")
     denied, _ = server.sign_in("known", refuses=True)
-    checks.ends("a refusal of the user ends the sign-in immediately", denied, 5, "access_denied", "hint:")
-    # It publishes no list of methods, which means HTTP Basic (RFC 8414 section 2).
+    checks.ends("a denied request ends the sign-in immediately", denied, 5, "access_denied", "hint:")
+    # The metadata has no list of methods, which means HTTP Basic (RFC 8414 section 2).
     public, _ = server.sign_in("public")
-    checks.ends("a client without a secret is refused with the server's reason", public, 8, "invalid_client",
+    checks.ends("a client without a secret is rejected with the server's reason", public, 8, "invalid_client",
                 "client_secret_basic", "clientAuthentication")
 
     # Its response has no client_secret_expires_at, which RFC 7591 requires.

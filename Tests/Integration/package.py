@@ -1,4 +1,4 @@
-"""The Debian package and `make install`: what they contain, what lintian reports, and that removing them leaves nothing."""
+"""The Debian package and `make install`: contents, lintian, installation and removal."""
 
 import os
 import re
@@ -9,14 +9,14 @@ import subprocess
 def run(checks, world):
     root = os.path.dirname(os.path.dirname(world.here))
     if not shutil.which("make"):
-        return print("skipped: the installation, because this machine has no make", flush=True)
+        return print("skipped: the installation, because make is not installed", flush=True)
     make_install(checks, world, root)
     if not all(map(shutil.which, ("dpkg-deb", "dpkg-shlibdeps", "objdump"))):
-        return print("skipped: the package, because this machine cannot make one", flush=True)
+        return print("skipped: the package, because the tools of dpkg are not installed", flush=True)
     made = subprocess.run([os.path.join(root, ".ci", "debian-package"), world.program, world.path("package")],
                           capture_output=True, text=True, timeout=300,
                           env={**os.environ, "PACKAGE_COMPRESSION": "gzip"})
-    checks.check("the package is made", made.returncode == 0 and not made.stderr, made)
+    checks.check("the package is built", made.returncode == 0 and not made.stderr, made)
     if made.returncode != 0:
         return
     package = made.stdout.strip()
@@ -26,31 +26,31 @@ def run(checks, world):
     dpkg(checks, world, package)
     if os.environ.get("CI") != "true" or os.geteuid() != 0 or not shutil.which("apt-get") \
             or os.path.exists("/usr/bin/lodge"):
-        return print("skipped: installing it, which is done only on machines that are for tests", flush=True)
+        return print("skipped: installing the package, which runs only on test machines", flush=True)
     # apt waits for another apt on this machine.
     apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-y", "-qq", "-o", "DPkg::Lock::Timeout=300"]
     installed = subprocess.run([*apt, "install", package], capture_output=True, timeout=600)
-    checks.check("apt installs it", installed.returncode == 0, installed.stderr)
+    checks.check("apt installs the package", installed.returncode == 0, installed.stderr)
     done = subprocess.run(["/usr/bin/lodge", "demo"], env={"HOME": world.path("home")}, capture_output=True, timeout=180)
-    checks.check("what it installed works", done.returncode == 0, done)
+    checks.check("the installed program runs", done.returncode == 0, done)
     removed = subprocess.run([*apt, "purge", "lodge"], capture_output=True, timeout=600)
-    checks.check("and goes away again", removed.returncode == 0 and not os.path.exists("/usr/bin/lodge"), removed.stderr)
+    checks.check("apt removes the package", removed.returncode == 0 and not os.path.exists("/usr/bin/lodge"), removed.stderr)
 
 
 def tree(folder):
-    """All files and folders below a folder."""
+    """Returns all files and folders below a folder."""
     return sorted(os.path.relpath(os.path.join(path, name), folder)
                   for path, folders, files in os.walk(folder) for name in folders + files)
 
 
 def make_install(checks, world, root):
-    """`make install` and `make uninstall` below a new folder, and below one that has folders and files already."""
+    """Runs `make install` and `make uninstall` for a new folder and for a folder with other files."""
     def make(target, prefix):
-        # The program is built: -o skips that target.
+        # The program is built, so -o skips that target.
         return subprocess.run(["make", "-s", "-o", "build", target, f"PREFIX={prefix}", f"PROGRAM={world.program}"], cwd=root,
                               capture_output=True, text=True, timeout=120)
 
-    for sentence, name in (("a new folder", "new prefix"), ("a folder that is in use", "old prefix")):
+    for sentence, name in (("a new folder", "new prefix"), ("a folder with other files", "old prefix")):
         prefix = world.path(name)
         if "old" in name:
             for folder in ("bin", "share/man/man1", "share/doc"):
@@ -61,31 +61,31 @@ def make_install(checks, world, root):
         before = tree(parent)
         for _ in range(2):
             done = make("install", prefix)
-            checks.check(f"make installs below {sentence}", done.returncode == 0, done)
+            checks.check(f"make install succeeds for {sentence}", done.returncode == 0, done)
         installed = set(tree(prefix))
         for file in ("bin/lodge", "share/man/man1/lodge.1", "share/man/man5/lodge-settings.5", "share/doc/lodge/README.md",
                      "share/zsh/site-functions/_lodge", "share/lodge/Settings/settings.json"):
-            checks.check(f"it has {file}", file in installed, installed)
+            checks.check(f"make install creates {file}", file in installed, installed)
         done = make("uninstall", prefix)
-        checks.check(f"make uninstall leaves {sentence} as it was", done.returncode == 0 and tree(parent) == before,
+        checks.check(f"make uninstall restores {sentence}", done.returncode == 0 and tree(parent) == before,
                      sorted(set(tree(parent)) ^ set(before)))
 
 
 def control(checks, package):
-    """The fields of the package."""
+    """The control fields of the package."""
     def field(name):
         return subprocess.run(["dpkg-deb", "-f", package, name], capture_output=True, text=True).stdout.strip()
 
     depends = field("Depends")
     for library in ("libc6", "libcurl4", "libsqlite3-0", "libssl3", "libncursesw6"):
-        checks.check(f"it requires a version of {library}", re.search(rf"\b{library}(t64)? \(>= [0-9.]+\)", depends), depends)
+        checks.check(f"the package requires a version of {library}", re.search(rf"\b{library}(t64)? \(>= [0-9.]+\)", depends), depends)
     suggests = field("Suggests").split(", ")
     for library in ("libpq5", "libqrencode4", "libsecret-1-0", "libturbojpeg0"):
-        checks.check(f"it suggests {library}", library in suggests, suggests)
+        checks.check(f"the package suggests {library}", library in suggests, suggests)
 
 
 def content(checks, world, package):
-    """The files of the package, and what the README names."""
+    """The files of the package, and the files that the README names."""
     unpacked = world.path("unpacked")
     subprocess.run(["dpkg-deb", "-x", package, unpacked], check=True, timeout=60)
     usr = os.path.join(unpacked, "usr")
@@ -94,33 +94,33 @@ def content(checks, world, package):
                  "share/fish/vendor_completions.d/lodge.fish", "share/lodge/Settings/settings.json",
                  "share/doc/lodge/copyright", "share/doc/lodge/changelog.gz", "share/doc/lodge/changelog.Debian.gz",
                  "share/doc/lodge/Examples/SignInAndSearch/main.swift"):
-        checks.check(f"it has {file}", os.path.isfile(os.path.join(usr, file)))
+        checks.check(f"the package has {file}", os.path.isfile(os.path.join(usr, file)))
     doc = os.path.join(usr, "share/doc/lodge")
     with open(os.path.join(doc, "README.md"), encoding="utf-8") as file:
         readme = file.read()
     named = set(re.findall(r"\]\(([A-Za-z][^):#]*)\)", readme)) | set(re.findall(r"\b((?:Settings|Examples)/[\w./-]*\w)", readme))
     missing = [name for name in sorted(named | {"Examples"}) if not os.path.exists(os.path.join(doc, name))]
-    checks.check("all files that the README names are next to it", len(named) > 3 and not missing, missing)
+    checks.check("all files that the README names are in the same folder", len(named) > 3 and not missing, missing)
     pages = [name for name in tree(usr) if "/man/man" in name and name.endswith(".gz")]
     times = [open(os.path.join(usr, page), "rb").read(8)[3:8] for page in pages]
-    checks.check("the manual pages have no names and times of files in them",
+    checks.check("the manual pages contain no file names and times",
                  len(pages) > 20 and all(time == bytes(5) for time in times), pages)
     program = os.path.join(usr, "bin/lodge")
     headers = subprocess.run(["objdump", "-hp", program], capture_output=True, text=True).stdout
-    checks.check("the program names no folder of libraries, and has no symbols",
+    checks.check("the program has no library path and no symbols",
                  "RPATH" not in headers and "RUNPATH" not in headers and ".debug_info" not in headers
                  and "no symbols" in subprocess.run(["objdump", "-t", program], capture_output=True, text=True).stdout,
                  headers[-2000:])
     done = subprocess.run([program, "--version"], env={}, capture_output=True, timeout=20)
-    checks.check("the program runs from it, with an empty environment", done.returncode == 0, done)
+    checks.check("the program of the package runs with an empty environment", done.returncode == 0, done)
     size = os.path.getsize(program)
-    checks.check("the program has less than 30 MB", size < 30_000_000, f"{size / 1e6:.1f} MB")
+    checks.check("the program is smaller than 30 MB", size < 30_000_000, f"{size / 1e6:.1f} MB")
 
 
 def lintian(checks, world, package):
-    """Debian's checker of packages."""
+    """Runs Debian's package checker."""
     if "lintian" in world.missing:
-        return print("skipped: lintian, which this machine cannot fetch", flush=True)
+        return print("skipped: lintian is not installed", flush=True)
     done = subprocess.run(["lintian", "--fail-on", "error,warning", "--allow-root", package], capture_output=True, text=True,
                           timeout=300)
     checks.check("lintian reports no error and no warning", done.returncode == 0 and not done.stdout, done)
@@ -144,10 +144,10 @@ def dpkg(checks, world, package):
 
     for action in ("remove", "purge"):
         done = run_dpkg("--install", package)
-        checks.check("dpkg installs it", done.returncode == 0 and "usr/bin/lodge" in files(), done)
+        checks.check("dpkg installs the package", done.returncode == 0 and "usr/bin/lodge" in files(), done)
         done = run_dpkg("--verify", "lodge")
         checks.check("the installed files have the checksums of the package", done.returncode == 0 and not done.stdout, done)
         done = run_dpkg(f"--{action}", "lodge")
         info = [name for name in os.listdir(os.path.join(system, "var/lib/dpkg/info")) if name.startswith("lodge")]
-        checks.check(f"after {action}, no file, no folder and no record is left", done.returncode == 0 and not files() and not info,
+        checks.check(f"after {action} no file, folder or dpkg record remains", done.returncode == 0 and not files() and not info,
                      (done, files(), info))

@@ -1,4 +1,4 @@
-"""Several processes at once. The server forgets the sign-in when a refresh token is used twice: a slip is seen."""
+"""Concurrent processes. The server revokes all tokens if a refresh token is used twice, so an error is visible."""
 
 import json
 import time
@@ -10,7 +10,7 @@ PROCESSES = 8
 
 
 def expire(world):
-    """Moves the time at which the account's tokens were received into the past: for the program, the access token has expired."""
+    """Sets the time of the token response to the past, so that the access token has expired for lodge."""
     file = world.run("accounts", "export", "--reveal-secrets").json
     for account in file["accounts"]:
         account["received"] = int(time.time()) - 100_000
@@ -31,16 +31,16 @@ def run(checks, world):
         before = server.refresh_tokens_given()
         outcomes = [running.finish() for running in [world.start("token") for _ in range(PROCESSES)]]
         given = {outcome.out.strip() for outcome in outcomes}
-        checks.check(f"{turn} expiry: {PROCESSES} processes get a token",
+        checks.check(f"{turn} expiry: {PROCESSES} processes print a token",
                      all(outcome.status == 0 for outcome in outcomes), "\n".join(map(str, outcomes)))
-        checks.check(f"{turn} expiry: all get the same, a new one", len(given) == 1 and not given & {old, ""},
+        checks.check(f"{turn} expiry: all processes print the same new token", len(given) == 1 and not given & {old, ""},
                      f"{len(given)} different tokens")
         refreshes = server.refresh_tokens_given() - before
-        checks.check(f"{turn} expiry: the server was asked for one refresh", refreshes == 1, f"{refreshes} refreshes")
+        checks.check(f"{turn} expiry: the server got one refresh request", refreshes == 1, f"{refreshes} refreshes")
     outcomes = [running.finish() for running in [world.start("token", "--refresh") for _ in range(PROCESSES)]]
-    checks.check(f"{PROCESSES} forced refreshes at once all end well", all(outcome.status == 0 for outcome in outcomes),
+    checks.check(f"{PROCESSES} concurrent forced refreshes succeed", all(outcome.status == 0 for outcome in outcomes),
                  "\n".join(map(str, outcomes)))
     last = world.run("token", "--refresh")
-    checks.check("the sign-in has survived: a further refresh works",
+    checks.check("the account is still signed in: another refresh succeeds",
                  last.status == 0 and server.user_info(last.out.strip()).status == 200, last)
-    checks.ends("status agrees", world.run("status"), 0)
+    checks.ends("status shows the account as signed in", world.run("status"), 0)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""person.py URL: a browser and a person for the local provider. $PERSON_DECISION is the button: approve or deny."""
+"""person.py URL: acts as the browser and the user of the local provider. $PERSON_DECISION is the button: approve or deny."""
 
 import os
 import sys

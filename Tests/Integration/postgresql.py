@@ -1,4 +1,4 @@
-"""The PostgreSQL storage on a real server: the checks of every storage, broken connections, killed workers, a killed server, a
+"""PostgreSQL storage on a real server: the checks of every storage, broken connections, killed workers, a killed server, and a
 fail-over to a standby."""
 
 import glob
@@ -17,25 +17,25 @@ import time
 from world import free_port, send_signal
 
 LIMIT = 1500
-# How the tests were built: before all topics, because a compiler leaves little of the machine to checks in wall time.
+# The result of the test build, which runs before all topics, because a compiler would delay checks that measure time.
 built = None
 
 
 def programs():
-    """The folder of the server's programs; Debian keeps them out of the path."""
+    """Returns the folder of the server's programs, which Debian does not add to PATH."""
     initdb = shutil.which("initdb")
     folders = [os.path.dirname(path) for path in glob.glob("/usr/lib/postgresql/*/bin/initdb")]
     return max(folders, key=lambda path: int(path.split("/")[4]), default=initdb and os.path.dirname(initdb))
 
 
 class Server:
-    """A server on a free port of loopback, with a password, in a folder that goes away."""
+    """A server on a free loopback port, with a password and a temporary folder."""
 
     def __init__(self, world):
         self.folder = tempfile.mkdtemp(prefix="lodge-postgresql-")
         self.environment = world.environment
         world.closers.append(self.stop)
-        # It refuses to run as root.
+        # The server does not run as root.
         self.prefix = []
         if os.geteuid() == 0:
             shutil.chown(self.folder, "postgres", "postgres")
@@ -53,10 +53,10 @@ class Server:
         self.call("initdb", "-D", self.data, "-U", "worker", f"--pwfile={words}", "--auth=scram-sha-256", "-E", "UTF8",
                   "--locale=C", "-N")
         self.port = port = free_port()
-        # Only the machine's own crash would need what fsync gives.
+        # fsync only matters if the machine crashes.
         self.start = start = start_words(self.data, port)
         self.call("pg_ctl", *start)
-        # One word a line.
+        # One word per line.
         self.crash = "\n".join([sys.executable, os.path.abspath(__file__), self.data, *self.prefix,
                                 os.path.join(programs(), "pg_ctl"), *start])
         self.url = f"postgresql://worker@127.0.0.1:{port}/postgres"
@@ -79,13 +79,13 @@ class Server:
 
 
 def start_words(data, port):
-    """The words with which pg_ctl starts a server."""
+    """Returns the arguments with which pg_ctl starts a server."""
     return ["-D", data, "-w", "-l", data + "-log", "-o",
             f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off", "start"]
 
 
 class Switch:
-    """A port that leads to the primary server, whose port is in a file."""
+    """A port that forwards to the primary server. A file contains the server's port."""
 
     def __init__(self, world, file):
         self.file = file
@@ -125,7 +125,7 @@ class Switch:
 
 
 class Standbys:
-    """A primary server and its synchronous standby, which takes over when the primary is killed."""
+    """A primary server and its synchronous standby, which replaces the primary after a kill."""
 
     def __init__(self, state):
         self.file = state
@@ -160,7 +160,7 @@ class Standbys:
             time.sleep(0.1)
 
     def add(self):
-        """Adds a standby, without which the primary commits nothing from then on."""
+        """Adds a standby, which the primary then requires for each commit."""
         self.state["number"] += 1
         data, port = os.path.join(self.state["folder"], f"standby-{self.state['number']}"), free_port()
         self.call("pg_basebackup", "-h", "127.0.0.1", "-p", str(self.state["primary"][1]), "-U", "worker", "-D", data, "-R",
@@ -175,7 +175,7 @@ class Standbys:
             json.dump(self.state, file)
 
     def fail_over(self):
-        """Kills the primary server, promotes its standby, leads the port to it, and adds the next standby."""
+        """Kills the primary server, promotes its standby, forwards the port to it, and adds the next standby."""
         kill(self.state["primary"][0])
         os.remove(os.path.join(self.state["primary"][0], "postmaster.pid"))
         self.state["primary"] = self.state["standby"]
@@ -186,7 +186,7 @@ class Standbys:
 
 
 PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-# The same options as in `make test`, so that its build is used.
+# The same options as in `make test`, so that its build is reused.
 OPTIONS = ["--package-path", PACKAGE, "-Xswiftc", "-warnings-as-errors"]
 
 
@@ -198,7 +198,7 @@ def swift(environment, *words):
 def prepare(arguments):
     global built
     if "postgresql" not in arguments.missing.split():
-        print("-- postgresql: the tests are built", flush=True)
+        print("-- postgresql: building the tests", flush=True)
         built = swift(os.environ, "build", *OPTIONS, "--build-tests")
 
 
@@ -214,42 +214,42 @@ def run(checks, world):
     def test(sentence, words, **more):
         return passes(sentence, swift(dict(environment, **more), *words))
 
-    if not passes("the tests are built", built):
+    if not passes("the tests build", built):
         return
     tests = ["test", *OPTIONS, "--skip-build", "--disable-xctest", "--filter"]
-    done = test("the tests pass on a real server", [*tests, "FleetStorageTests"])
+    done = test("the tests pass with a real server", [*tests, "FleetStorageTests"])
     if done:
-        checks.check("the tests found the server", '"PostgreSQL does what every storage does" with' in done, done[-2000:])
+        checks.check("the tests use the server", '"PostgreSQL does what every storage does" with' in done, done[-2000:])
     soak(checks, world, server, os.path.join(os.path.dirname(world.program), "store-process"), environment)
-    test("workers outlive a killed server", [*tests, "ServerCrashTests"], LODGE_TEST_POSTGRESQL_CRASH=server.crash)
+    test("workers survive a killed server", [*tests, "ServerCrashTests"], LODGE_TEST_POSTGRESQL_CRASH=server.crash)
     standbys = Standbys.make(world, server)
     switch = Switch(world, standbys.state["port_file"])
-    test("workers outlive a fail-over to a standby", [*tests, "ServerCrashTests"],
+    test("workers survive a fail-over to a standby", [*tests, "ServerCrashTests"],
          LODGE_TEST_POSTGRESQL=server.url.replace(f":{server.port}/", f":{switch.port}/"),
          LODGE_TEST_POSTGRESQL_CRASH="\n".join([sys.executable, os.path.abspath(__file__), "fail-over", standbys.file]))
 
 
 def soak(checks, world, server, program, environment):
-    """A process of the library that works with a store on the server is killed 120 times, at any instruction."""
+    """Kills a process that uses the library and a store on the server 120 times, at any instruction."""
     place = f"{server.url}#soak#{os.path.join(world.make('soak'), 'store')}"
     done = subprocess.run([program, "soak", place, "120", "2026"], env=environment, capture_output=True, text=True,
                           timeout=900, check=False)
     print(done.stdout.strip(), flush=True)
-    checks.check("killed 120 times at any instruction: every acknowledged change is stored", done.returncode == 0,
+    checks.check("killed 120 times at any instruction: every acknowledged change is saved", done.returncode == 0,
                  done.stdout + done.stderr)
 
 
 def kill(data):
-    """Kills the server of this folder, if it has not ended."""
+    """Kills the server of this folder if it is running."""
     with open(os.path.join(data, "postmaster.pid"), encoding="utf-8") as file:
         send_signal(int(file.readline()), signal.SIGKILL)
 
 
 def crash(data, *start):
-    """Kills the server of this folder as a failing machine does, and starts it again with this command.
+    """Kills the server of this folder, as if the machine had failed, and starts it again with this command.
 
-    A separate program, because the tests must not start the server: it would inherit the descriptor by whose end Swift's
-    Process learns that its child ended, and keep it open. subprocess closes what it does not pass on.
+    This is a separate program, because a server that the tests start would inherit the descriptor whose end tells Swift's
+    Process that its child has ended, and would keep it open. subprocess closes such descriptors.
     """
     kill(data)
     # A new server does not start before the sessions of the old one have noticed the crash and ended.

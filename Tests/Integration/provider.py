@@ -1,4 +1,4 @@
-"""The project's own provider and directory: `lodge serve`."""
+"""The local provider and directory: `lodge serve`."""
 
 import itertools
 import json
@@ -32,7 +32,7 @@ class Provider:
 
 
 def sign_in(world, *words, decision="approve"):
-    """A sign-in whose person is this program, on the page that a browser would show."""
+    """Signs in. This program acts as the user on the page that a browser would show."""
     waiting = world.start("sign-in", "--no-browser", *PATIENT, *words)
     url = address_shown(waiting)
     if url:

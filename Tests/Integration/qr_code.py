@@ -1,4 +1,4 @@
-"""The QR code of a sign-in, read by a real reader from what stands on the screen."""
+"""The QR code of a sign-in, read from the screen by another program."""
 
 import glob
 import os
@@ -9,7 +9,7 @@ from provider import Provider
 from terminal import Terminal
 from world import eventually
 
-# Pixels of a module, and how half blocks fill the two modules of a letter.
+# Pixels of a module, and the two modules that each half-block character represents.
 SCALE = 6
 HALVES = {" ": (0, 0), "▀": (1, 0), "▄": (0, 1), "█": (1, 1)}
 
@@ -19,40 +19,40 @@ def run(checks, world):
     world.use_settings(provider.settings)
     without_library(checks, world)
     if not shutil.which("zbarimg") or not shutil.which("tmux") or not library():
-        print("skipped: reading the code, because there is no zbarimg (zbar-tools), tmux or libqrencode4", flush=True)
+        print("skipped: reading the QR code, because zbarimg (zbar-tools), tmux or libqrencode4 is not installed", flush=True)
         return
     piped(checks, world)
-    # In a terminal the code is black on white, whatever the terminal's colours are.
+    # In a terminal the code is black on white, for all terminal colors.
     for words, find in ((["--device"], "user_code="), (["--no-browser"], "request_uri=")):
         shown = Terminal(world, 160, 120, "sign-in", "--qr", *words)
-        checks.check(f"{words[0]}: the code is on the screen", shown.wait("Ctrl-C ends"), shown.screen)
+        checks.check(f"{words[0]}: the QR code is on the screen", shown.wait("Ctrl-C ends"), shown.screen)
         address = next((line.strip() for line in shown.screen.splitlines() if find in line), "nothing")
-        checks.check(f"{words[0]}: a camera reads the address from the screen",
+        checks.check(f"{words[0]}: a reader decodes the URL from the screen",
                      eventually(lambda: read(world, rows(shown.screen), ink=0) == address, 20), shown.screen)
-        checks.check(f"{words[0]}: black on white", "\x1b[38;5;16m\x1b[48;5;231m" in shown.colours
+        checks.check(f"{words[0]}: the QR code is black on white", "\x1b[38;5;16m\x1b[48;5;231m" in shown.colours
                      or "\x1b[38;5;16;48;5;231m" in shown.colours, repr(shown.colours[:1500]))
         shown.keys("C-c")
-        checks.check(f"{words[0]}: Ctrl-C ends it with 130", shown.status() == 130, shown.screen)
+        checks.check(f"{words[0]}: Ctrl-C ends the command with 130", shown.status() == 130, shown.screen)
         shown.stop()
     narrow = Terminal(world, 30, 60, "sign-in", "--qr", "--device")
-    checks.check("a terminal that is too narrow is told, and no part of a code is drawn",
+    checks.check("in a terminal that is too narrow a message replaces the QR code",
                  narrow.wait("columns") and "█" not in narrow.screen, narrow.screen)
     narrow.keys("C-c")
     narrow.stop()
 
 
 def piped(checks, world):
-    """Without colour: light modules are drawn, for a dark background."""
+    """Without color, lodge draws the light modules, for a dark background."""
     waiting = world.start("sign-in", "--device", "--qr")
     text = waiting.wait_for(lambda running: running.err if "Waiting." in running.err else None) or waiting.err
     waiting.stop()
     address = next((line.strip() for line in text.splitlines() if "user_code=" in line), "nothing")
-    checks.check("without colour a camera reads it on a dark background", read(world, rows(text), ink=255) == address,
+    checks.check("without color a reader decodes the QR code on a dark background", read(world, rows(text), ink=255) == address,
                  text)
 
 
 def without_library(checks, world):
-    """A library of that name that is none is as good as none."""
+    """A file that has the name of the library but is not a library."""
     folder = world.make("libraries")
     for name in ("libqrencode.so.4", "libqrencode.so.3", "libqrencode.4.dylib", "libqrencode.dylib"):
         world.write(os.path.join("libraries", name), "no library\n")
@@ -67,7 +67,7 @@ def library():
 
 
 def rows(text):
-    """The lines of the code: those of half blocks and spaces alone."""
+    """Returns the lines of the QR code, which contain only half blocks and spaces."""
     lines = [line for line in text.splitlines() if line and set(line) <= set(HALVES)]
     width = max(map(len, lines), default=0)
     found = []
@@ -78,7 +78,7 @@ def rows(text):
 
 
 def read(world, found, ink):
-    """What zbarimg reads in a picture of it. `ink` is the grey of what is drawn, and what is not is its opposite."""
+    """Returns the text that zbarimg reads from a picture of the code. `ink` is the gray value of drawn modules; the others are the opposite."""
     width = len(found[0]) if found else 0
     edge = 8
     back = 255 - ink

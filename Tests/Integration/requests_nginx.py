@@ -1,4 +1,4 @@
-"""Large and broken transfers with nginx: TLS of a private authority, HTTP/2, ranges, compression, pins; and a proxy."""
+"""Large and interrupted transfers with nginx: TLS with a private CA, HTTP/2, ranges, compression, pinned keys, and a proxy."""
 
 import hashlib
 import os
@@ -11,14 +11,14 @@ import subprocess
 from world import eventually, free_port, send_signal, stop
 
 SIZE = 1 << 30
-# What one transfer of any size may need, in KiB.
+# The maximum memory of one transfer of any size, in KiB.
 MEMORY = 40 * 1024
-# Debian keeps servers out of the path of those who are not root.
+# Debian adds servers only to the PATH of root.
 NGINX = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
 
 
 class Nginx:
-    """nginx on free ports of loopback, plain and with TLS, and with TLS on the machine's own address if it has one."""
+    """nginx on free loopback ports, with and without TLS, and with TLS on the machine's own address if there is one."""
 
     def __init__(self, world):
         self.world = world
@@ -81,10 +81,10 @@ class Nginx:
         stop(self.process)
 
     def crash(self):
-        """Ends nginx in the middle of whatever it does."""
+        """Kills nginx in the middle of its work."""
         children = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True, check=False)
         self.process.kill()
-        # It may have ended since, with its parent.
+        # The child process may have ended with its parent.
         for child in children.stdout.split():
             send_signal(int(child), signal.SIGKILL)
         self.process.wait()
@@ -92,7 +92,7 @@ class Nginx:
 
 
 def own_address():
-    """The machine's address that is not loopback, or nothing. Nothing is sent."""
+    """Returns the machine's non-loopback address, or None. Sends no packet."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))
@@ -113,7 +113,7 @@ def wait_for(condition, complaint):
 
 
 def make_file(path, size, seed):
-    """A file in which every MiB is another."""
+    """Creates a file in which every MiB is different."""
     block = hashlib.shake_128(seed.encode()).digest(1 << 20)
     with open(path, "wb") as file:
         for number in range(size >> 20):
@@ -133,7 +133,7 @@ def whole(file):
 
 
 class Transfers:
-    """The program that makes one transfer, and what it says of it."""
+    """Runs the program that makes one transfer, and reads its report."""
 
     def __init__(self, world):
         self.world = world
@@ -179,33 +179,33 @@ def run(checks, world):
 
     for name, base in (("TLS", tls), ("plain http", plain)):
         down = transfers.run("GET", f"{base}/files/source", ca, f"to={place}")
-        checks.check(f"1 GiB comes over {name} into a file, in less than 40 MB",
+        checks.check(f"1 GiB is downloaded over {name} to a file with less than 40 MB of memory",
                      down.status == 200 and down.size == SIZE and received() and 0 < down.memory < MEMORY, down)
         up = transfers.run("PUT", f"{base}/files/target", ca, f"file={source}")
-        checks.check(f"1 GiB goes over {name} from a file, in less than 40 MB",
+        checks.check(f"1 GiB is uploaded over {name} from a file with less than 40 MB of memory",
                      up.status in (201, 204) and up.sent == SIZE and digest(target) == right and 0 < up.memory < MEMORY, up)
         os.remove(target)
     read = transfers.run("GET", f"{tls}/files/source", ca)
-    checks.check("1 GiB is read chunk by chunk, in less than 40 MB",
+    checks.check("1 GiB is read in chunks with less than 40 MB of memory",
                  read.size == SIZE and 0 < read.memory < MEMORY, read)
     again = transfers.run("PUT", f"{tls}/moved/x", ca, f"file={source}", "whole=")
     with open(world.path("access.log"), encoding="utf-8") as file:
         asked = [line for line in file if '"PUT /moved/x HTTP/2.0" 307' in line or '"PUT /files/target HTTP/2.0" 20' in line]
-    checks.check("a redirect takes a file of 1 GiB along, over HTTP/2, in less than 40 MB",
+    checks.check("a redirected upload of 1 GiB over HTTP/2 uses less than 40 MB of memory",
                  again.status in (201, 204) and digest(target) == right and len(asked) == 2 and 0 < again.memory < MEMORY,
                  f"{again}\n{asked}")
     for name, base in (("TLS", tls), ("plain http", plain)):
         held = transfers.run("GET", f"{base}/files/source", ca, "hold=8")
-        checks.check(f"eight streams over {name} that nobody reads hold no other request up, in less than 40 MB",
+        checks.check(f"eight unread streams over {name} do not delay other requests and use less than 40 MB of memory",
                      held.held == 8 and held.size == SIZE and 0 < held.memory < MEMORY, held)
 
     with open(world.path("files", "text.txt"), "w", encoding="utf-8") as file:
         file.write("the same words again and again\n" * 100_000)
     text = transfers.run("GET", f"{tls}/files/text.txt", ca)
-    checks.check("compressed text is read plain, and its progress counts what came",
+    checks.check("compressed text is decompressed, and its progress counts the received bytes",
                  text.size == 3_100_000 and 0 < text.received < 200_000, text)
     missing = transfers.run("GET", f"{tls}/files/none", ca, f"to={world.path('none')}")
-    checks.check("an answer that says no saves nothing",
+    checks.check("an error response creates no file",
                  missing.status == 404 and not os.path.exists(world.path("none")), missing)
 
     trust(checks, transfers, nginx, tls, ca)
@@ -215,15 +215,15 @@ def run(checks, world):
 
 def trust(checks, transfers, nginx, tls, ca):
     right, wrong = f"pin=sha256//{nginx.pin}", "pin=sha256//" + "A" * 43 + "="
-    checks.check("without its authority the server is not believed", transfers.run("GET", f"{tls}/small").error == "tls")
-    checks.check("with the pinned key it is", transfers.run("GET", f"{tls}/small", ca, right).status == 200)
+    checks.check("without its CA the server is not trusted", transfers.run("GET", f"{tls}/small").error == "tls")
+    checks.check("with the pinned key the server is trusted", transfers.run("GET", f"{tls}/small", ca, right).status == 200)
     other = transfers.run("GET", f"{tls}/small", ca, wrong)
-    checks.check("with another key it is not, which is said", other.error == "tls" and "pinned" in other.out, other)
+    checks.check("with another pinned key the server is not trusted, and the error names the pin", other.error == "tls" and "pinned" in other.out, other)
 
 
 def breaks(checks, world, transfers, nginx, ca):
     place, part = world.path("received"), world.path(".received.part")
-    # After 16 MiB the server sends 256 KiB a second, until there is a file named fast.
+    # After 16 MiB the server sends 256 KiB a second, until a file named fast exists.
     words = ["GET", f"https://127.0.0.1:{nginx.tls}/slow/source", ca, f"to={place}"]
     os.remove(place)
 
@@ -238,18 +238,18 @@ def breaks(checks, world, transfers, nginx, ca):
     wait_for(lambda: grown(8 << 20), "the download does not grow")
     killed.kill()
     killed.communicate()
-    checks.check("a download that was killed leaves nothing at its place", not os.path.exists(place) and grown(0))
+    checks.check("a killed download does not create the target file", not os.path.exists(place) and grown(0))
     size = os.path.getsize(part)
 
     lost = transfers.start(*words)
     wait_for(lambda: grown(size + (8 << 20)), "the download is not continued")
     nginx.crash()
     lost = transfers.result(lost)
-    checks.check("a server that crashes is a lost connection", lost.error == "connectionLost", lost)
+    checks.check("a server crash is a lost connection", lost.error == "connectionLost", lost)
     nginx.start()
     fast = world.write("fast", "")
     done = transfers.run(*words)
-    checks.check("the third attempt brings the rest, and all of it is right",
+    checks.check("the third attempt downloads the rest, and the file is complete",
                  done.status == 206 and done.resumed > size and done.size == 64 << 20 and digest(place) == right
                  and not os.path.exists(part), done)
 
@@ -261,13 +261,13 @@ def breaks(checks, world, transfers, nginx, ca):
     make_file(small, 32 << 20, "two")
     world.write("fast", "")
     anew = transfers.run(*words)
-    checks.check("a file that changed meanwhile is fetched anew",
+    checks.check("a changed file is downloaded from the start",
                  anew.status == 200 and anew.resumed == 0 and digest(place) == digest(small), anew)
 
 
 def proxy(checks, world, transfers, nginx, ca):
     if not nginx.address or "tinyproxy-bin" in world.missing:
-        print("        left out: a proxy, because there is no tinyproxy, or this machine has only loopback, which never goes through one",
+        print("        skipped: a proxy, because tinyproxy is not installed or the machine has only loopback, which lodge never proxies",
               flush=True)
         return
     port = free_port()
@@ -283,9 +283,9 @@ def proxy(checks, world, transfers, nginx, ca):
     through = transfers.run("GET", url, ca, f"to={place}", https_proxy=f"http://127.0.0.1:{port}")
     with open(log, encoding="utf-8", errors="replace") as file:
         seen = file.read()
-    checks.check("a download goes through a proxy as a tunnel",
+    checks.check("a download uses a tunnel through the proxy",
                  through.status == 200 and digest(place) == digest(world.path("files", "source"))
                  and f"CONNECT {nginx.address}:{nginx.tls}" in seen, f"{through}\n{seen}")
     put = transfers.run("PUT", f"https://{nginx.address}:{nginx.tls}/files/target", ca, f"file={place}",
                         https_proxy=f"http://127.0.0.1:{port}")
-    checks.check("and an upload", put.status in (201, 204) and digest(world.path("files", "target")) == digest(place), put)
+    checks.check("an upload uses the proxy too", put.status in (201, 204) and digest(world.path("files", "target")) == digest(place), put)

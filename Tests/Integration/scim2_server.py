@@ -14,13 +14,13 @@ USERS = [
     {"userName": "ada", "displayName": "Ada Lovelace", "name": {"givenName": "Ada", "familyName": "Lovelace"}, "title": "Engineer",
      "emails": [{"value": "ada@example.com", "primary": True}], ENTERPRISE: {"department": "Engines"}},
     {"userName": "grace", "name": {"givenName": "Grace", "familyName": "O'Brien \"G\""}, "emails": [{"value": "grace@example.com"}]},
-    # A service account: it has only what SCIM requires.
+    # A service account with only the attributes that SCIM requires.
     {"userName": "robot-7"},
 ]
 
 
 def start(world):
-    """Starts the service with the users, and returns the address above Users."""
+    """Starts the service with the users. Returns the base URL of Users."""
     port = free_port()
     python = world.python("scim2-server")
     running = Running(
@@ -45,7 +45,7 @@ def start(world):
 
 
 def prints(checks, sentence, outcome, *words):
-    """A command succeeded, and its standard output has these words."""
+    """Checks that a command succeeded and that its standard output has these words."""
     missing = [word for word in words if word not in outcome.out]
     return checks.check(sentence, outcome.status == 0 and not missing, f"expected {missing}\n{outcome}")
 
@@ -54,19 +54,19 @@ def run(checks, world):
     base = start(world)
     world.environment["LODGE_SETTINGS"] = world.path("settings.json")
     added = world.run("providers", "add", "hr", "--directory", "scim", "--directory-base", base)
-    checks.ends("providers add needs the address alone", added, 0, "lodge sign-in hr")
+    checks.ends("providers add requires only the URL", added, 0, "lodge sign-in hr")
     with open(world.path("settings.json"), encoding="utf-8") as file:
         checks.check("the settings have no endpoint and no client",
                      json.load(file) == {"types": {"hr": {"directory": "scim", "directoryBase": base}}})
-    checks.ends("without a token: the command that supplies one", world.run("search", "ada"), 4, "lodge sign-in hr")
+    checks.ends("without a token: the hint supplies one", world.run("search", "ada"), 4, "lodge sign-in hr")
     prints(checks, "providers check sends no token", world.run("providers", "check", "hr"), "you supply the token", "responds")
 
     refused = world.run("sign-in", "hr", "--with-token", input="another-token\n")
-    checks.ends("the service does not see the token at sign-in", refused, 0, "Saved the token of hr.")
-    checks.ends("a token that the service rejects: the command that replaces it", world.run("search", "ada"), 4,
+    checks.ends("sign-in does not send the token to the service", refused, 0, "Saved the token of hr.")
+    checks.ends("a token that the service rejects: the hint replaces it", world.run("search", "ada"), 4,
                 "lodge sign-in hr --with-token")
-    checks.ends("a bare token", world.run("sign-in", "hr", "--with-token", input=TOKEN + "\n"), 0, "Saved the token of hr.")
-    checks.check("there is one account, and its token is not shown", "another-token" not in (shown := world.run("status").out)
+    checks.ends("sign-in with a bare token", world.run("sign-in", "hr", "--with-token", input=TOKEN + "\n"), 0, "Saved the token of hr.")
+    checks.check("the account exists once, and status does not print its token", "another-token" not in (shown := world.run("status").out)
                  and TOKEN not in shown and shown.count("signed in") == 1, shown)
 
     directory(checks, world)
@@ -74,7 +74,7 @@ def run(checks, world):
     out = world.run("sign-out", "--output", "json")
     checks.check("sign-out reports that the token remains valid", out.status == 0 and out.json
                  and out.json[0]["revocation"] == "not-offered" and "use the service that issued it" in out.err, out)
-    checks.check("and so it is", web.send(base + "/Users", bearer=TOKEN).status == 200)
+    checks.check("the service still accepts the token", web.send(base + "/Users", bearer=TOKEN).status == 200)
 
 
 def directory(checks, world):
@@ -82,7 +82,7 @@ def directory(checks, world):
     checks.check("each row has a name", sorted(row[0] for row in rows) == ["Ada Lovelace", "Grace O'Brien \"G\"", "robot-7"], rows)
     prints(checks, "search", world.run("search", "ada"), "Ada Lovelace\tada@example.com\tEngineer")
     prints(checks, "search with quotation marks", world.run("search", "--surname", "O'Brien \"G"), "grace@example.com")
-    checks.ends("no result", world.run("search", "nobody"), 3, "No user has a name or address")
+    checks.ends("a search without matches", world.run("search", "nobody"), 3, "No user has a name or address")
     pages = world.run("search", "--all", "--page-size", "1", "--output", "jsonl")
     checks.check("pages", pages.status == 0 and len(pages.out.splitlines()) == 3, pages)
     checks.ends("count", world.run("search", "--all", "--count"), 0, "3 in all.")
@@ -91,7 +91,7 @@ def directory(checks, world):
     checks.ends("show of an unknown user", world.run("show", "nobody@example.com"), 3, "nobody@example.com")
     found = world.run("lookup", "--output", "json", "--fields", "userPrincipalName", input="grace\nnobody\nada@example.com\n")
     checks.check("lookup", [row.get("userPrincipalName") for row in found.json or []][:1] == ["grace"], found)
-    checks.ends("me: the service does not tell who is signed in", world.run("me"), 1, "run: lodge show USER")
+    checks.ends("me: the service does not identify the signed-in user", world.run("me"), 1, "run: lodge show USER")
     checks.ends("sync: SCIM has no list of changes", world.run("sync"), 2, "lodge search --all --output jsonl")
     prints(checks, "token", world.run("token"), TOKEN)
     checks.ends("token --refresh: the token remains valid", world.run("token", "--refresh"), 4, "remains valid",

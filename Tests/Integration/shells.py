@@ -1,4 +1,4 @@
-"""Completion in a real bash, the manual in a real man, a real git, and a program that takes the place of this one."""
+"""Completion in bash, zsh and fish, manual pages in man, git, and exec."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from world import LIMIT, eventually
 
 
 def signals(process):
-    """What a process does with signals, as bits."""
+    """Returns the signal masks of a process."""
     with open(f"/proc/{process}/status", encoding="utf-8") as file:
         return {name: int(bits, 16) for name, bits in re.findall(r"^(Sig\w{3}):\s*([0-9a-f]{16})$", file.read(), re.M)}
 
@@ -21,7 +21,7 @@ def run(checks, world):
     provider = Provider(world)
     world.use_settings(provider.settings)
     checks.ends("sign-in", sign_in(world), 0)
-    # The program under its own name, as the scripts of the shells call it.
+    # The shells' scripts call the program by its name.
     os.symlink(world.program, os.path.join(world.make("bin"), "lodge"))
     world.environment["PATH"] = world.path("bin") + ":" + world.environment["PATH"]
     replacing(checks, world)
@@ -34,22 +34,22 @@ def replacing(checks, world):
     token = world.run("token").out.strip()
     script = 'test "$OAUTH2_ACCESS_TOKEN" = "$1" && printf "%s|" "$@"; exit 7'
     done = world.run("exec", "--", "sh", "-c", script, "sh", token, "a b", "--output")
-    checks.check("exec: the program gets its words, the token, and the say over the exit status",
+    checks.check("exec: the program gets its arguments and the token, and sets the exit status",
                  done.status == 7 and done.out.startswith(f"{token}|a b|--output|"), done)
-    checks.ends("a program that is not there: 127", world.run("exec", "--", "no-such-program"), 127, "hint:")
-    checks.ends("one that cannot be run: 126", world.run("exec", "--", world.folder), 126)
+    checks.ends("exec of an unknown program: 127", world.run("exec", "--", "no-such-program"), 127, "hint:")
+    checks.ends("exec of a folder: 126", world.run("exec", "--", world.folder), 126)
     waiting = world.start("exec", "--", "sh", "-c", "echo $$; exec sleep 60")
     number = waiting.wait_for(lambda running: running.out.strip())
-    checks.check("it has this program's place: the same process", number == str(waiting.process.pid), number)
+    checks.check("exec replaces lodge in the same process", number == str(waiting.process.pid), number)
     masks = signals(waiting.process.pid)
-    # 32 and 33 are the C library's own, and its callers cannot change what becomes of them. What these checks were started without, such as
-    # SIGQUIT in the background of a script, it has neither.
-    checks.check("no signal is blocked or ignored in it", masks["SigBlk"] == 0
+    # The C library uses 32 and 33, and callers cannot change them. Signals that these checks inherited as ignored, such as
+    # SIGQUIT in the background of a script, remain ignored.
+    checks.check("exec blocks and ignores no signal", masks["SigBlk"] == 0
                  and masks["SigIgn"] & 0x7FFFFFFF & ~signals("self")["SigIgn"] == 0, masks)
     waiting.signal(signal.SIGINT)
-    checks.check("Ctrl-C is its own", waiting.finish().status == -signal.SIGINT)
+    checks.check("Ctrl-C reaches the program of exec", waiting.finish().status == -signal.SIGINT)
     header = world.run("token", "--header")
-    checks.check("header: one line", header.out == f"Authorization: Bearer {token}\n", header)
+    checks.check("token --header prints one line", header.out == f"Authorization: Bearer {token}\n", header)
 
 
 SHELLS = {
@@ -62,12 +62,12 @@ SHELLS = {
 
 
 def completing(checks, world):
-    """In interactive shells, by the Tab key."""
+    """Completes words in interactive shells with the Tab key."""
     if not shutil.which("tmux"):
-        return print("skipped: completion, because there is no tmux", flush=True)
+        return print("skipped: completion, because tmux is not installed", flush=True)
     for name, (words, begin) in SHELLS.items():
         if not shutil.which(name):
-            print(f"skipped: {name}, which this machine does not have", flush=True)
+            print(f"skipped: {name} is not installed", flush=True)
             continue
         shell = Terminal(world, 100, 20, "version")
         shell.status()
@@ -99,20 +99,20 @@ def complete(checks, shell, name):
 
 def manual(checks, world):
     folder = world.make("man1")
-    checks.ends("the manual is written", world.run("__manual", folder), 0)
+    checks.ends("__manual writes the manual pages", world.run("__manual", folder), 0)
     pages = sorted(os.listdir(folder))
-    checks.check("a page of the program and one of each command", "lodge.1" in pages and "lodge-search.1" in pages)
+    checks.check("lodge and each command have a manual page", "lodge.1" in pages and "lodge-search.1" in pages)
     if not shutil.which("man"):
-        return print("skipped: man, which this machine does not have", flush=True)
+        return print("skipped: man is not installed", flush=True)
     for page in pages:
         done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", os.path.join(folder, page)],
                               env={**world.environment, "MANWIDTH": "80", "MANROFFSEQ": ""}, capture_output=True, timeout=LIMIT)
-        checks.check(f"{page}: man has no warning", done.returncode == 0 and not done.stderr, done.stderr)
+        checks.check(f"{page}: man prints no warning", done.returncode == 0 and not done.stderr, done.stderr)
 
 
 def git(checks, world, provider):
     if not shutil.which("git"):
-        return print("skipped: git, which this machine does not have", flush=True)
+        return print("skipped: git is not installed", flush=True)
     environment = {**world.environment, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_COUNT": "1",
                    "GIT_CONFIG_KEY_0": "credential.helper", "GIT_CONFIG_VALUE_0": "!lodge credential git"}
 
@@ -122,9 +122,9 @@ def git(checks, world, provider):
     question = f"protocol=http\nhost=127.0.0.1:{provider.port}\n\n"
     answer = ask("fill", question).stdout.decode()
     token = world.run("token").out.strip()
-    checks.check("git fills in the token", f"password={token}\n" in answer and "username=oauth2\n" in answer, answer)
+    checks.check("git gets the token", f"password={token}\n" in answer and "username=oauth2\n" in answer, answer)
     ask("approve", answer + "\n")
     ask("reject", answer + "\n")
-    checks.check("a token that git rejects is renewed", world.run("token").out.strip() not in ("", token))
+    checks.check("a token that git rejects is refreshed", world.run("token").out.strip() not in ("", token))
     other = ask("fill", "protocol=https\nhost=git.example\n\n")
-    checks.check("another host gets nothing", b"password" not in other.stdout and other.returncode != 0, other)
+    checks.check("git gets no token for another host", b"password" not in other.stdout and other.returncode != 0, other)

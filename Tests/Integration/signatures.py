@@ -1,4 +1,4 @@
-"""ID tokens are verified: RS256 and ES256, and those that do not hold are refused."""
+"""ID token verification: RS256 and ES256, and rejection of invalid signatures."""
 
 import http.server
 import os
@@ -13,7 +13,7 @@ def run(checks, world):
         server = Glewlwyd(world, access_ttl=60, name=algorithm.lower(), algorithm=algorithm)
         world.environment.update(server.as_browser)
         other = {"RS256": "ES256", "ES256": "RS256"}[algorithm]
-        # Keys of strangers: of the same kind and name, and of another kind.
+        # Keys of other servers: with the same algorithm and key ID, and with another algorithm.
         strange, wrong_kind = keys_of_a_stranger(world, algorithm), keys_of_a_stranger(world, other)
         world.use_settings({"types": {
             "plain": server.type(),
@@ -26,26 +26,26 @@ def run(checks, world):
 def one(checks, world, server, algorithm):
     granted = server.grant_past_the_program().json or {}
     header = claims_of(granted.get("id_token", "e30.e30"))[0]
-    checks.check(f"{algorithm}: the server signs its ID tokens with it", header.get("alg") == algorithm, header)
+    checks.check(f"{algorithm}: the server signs its ID tokens with this algorithm", header.get("alg") == algorithm, header)
     for name in ("plain", "told"):
         outcome = world.run("sign-in", name, *PATIENT)
         checks.ends(f"{algorithm}: sign-in, type {name}", outcome, 0, f"Signed in to {name} as Ada Lovelace")
         renewed = world.run("token", "--type", name, "--refresh")
         checks.check(f"{algorithm}: refresh, type {name}",
                      renewed.status == 0 and server.user_info(renewed.out.strip()).status == 200, renewed)
-    for name, why in (("other", "another algorithm is registered"), ("stranger", "the key is a stranger's"),
-                      ("wrong-kind", "the key is of another kind")):
+    for name, why in (("other", "another algorithm is registered"), ("stranger", "the key belongs to another server"),
+                      ("wrong-kind", "the key has another algorithm")):
         outcome = world.run("sign-in", name, *PATIENT)
-        checks.check(f"{algorithm}: refused, because {why}",
+        checks.check(f"{algorithm}: the sign-in fails, because {why}",
                      outcome.status not in (0, "no end in time") and "ID token" in outcome.err, outcome)
     kept = {account["type"] for account in world.run("accounts", "--output", "json").json or []}
-    checks.check(f"{algorithm}: the refused ones have left no account", kept == {"plain", "told"}, kept)
+    checks.check(f"{algorithm}: the failed sign-ins added no account", kept == {"plain", "told"}, kept)
     for name in ("plain", "told"):
         world.run("sign-out", "--type", name)
 
 
 def keys_of_a_stranger(world, algorithm):
-    """A key set that is not the server's, with a key of the same name, on loopback; gives its address."""
+    """Serves another key set on loopback, with a key of the same key ID. Returns its URL."""
     folder = world.make(f"stranger-{len(world.closers)}")
     make_key(folder, algorithm)
     with open(os.path.join(folder, "jwks.json"), "rb") as file:

@@ -1,4 +1,4 @@
-"""In a real terminal: the demo, the table, Ctrl-C."""
+"""Commands in a terminal: the demo, tables, Ctrl-C."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from world import LIMIT, eventually
 
 
 def cells(line):
-    """What stands in each column of the screen: a wide character fills two, a combining one none."""
+    """Returns the character of each column on the screen. A wide character fills two columns, a combining character none."""
     found = []
     for character in line:
         if not unicodedata.combining(character):
@@ -23,7 +23,7 @@ def cells(line):
 
 
 class Terminal:
-    """A private tmux server with one window. Files get the status of the command and its seconds of the processor when it ends."""
+    """A private tmux server with one window. When the command ends, it writes its status and its processor time to files."""
 
     def __init__(self, world, columns, rows, *words):
         self.start(world, columns, rows)
@@ -61,7 +61,7 @@ class Terminal:
         return eventually(lambda: text in self.screen)
 
     def status(self):
-        """The exit status of the command, once it has ended."""
+        """Returns the exit status of the command after it has ended."""
         def find():
             if not os.path.exists(self.status_file):
                 return ""
@@ -72,7 +72,7 @@ class Terminal:
 
     @property
     def processor_seconds(self):
-        """How many seconds of the processor the command took, once it has ended. Other programs of a busy machine do not count."""
+        """The processor time of the command in seconds, after it has ended. Other programs of a busy machine have no effect."""
         try:
             with open(self.status_file + ".times", encoding="ascii") as file:
                 minutes, seconds = zip(*(part.rstrip("s").split("m") for part in file.read().splitlines()[1].split()))
@@ -86,72 +86,72 @@ class Terminal:
 
 def run(checks, world):
     if not shutil.which("tmux"):
-        print("skipped: the terminal, because there is no tmux", flush=True)
+        print("skipped: the terminal, because tmux is not installed", flush=True)
         return
     told = Terminal(world, 160, 50, "demo")
     status = told.status()
-    checks.check("the demo ends well", status == 0, f"{status}\n{told.screen}")
-    checks.check("it says the same steps as in a pipe", demo.steps(told.screen) == demo.steps(world.run("demo").out),
+    checks.check("demo exits with 0", status == 0, f"{status}\n{told.screen}")
+    checks.check("demo prints the same steps as in a pipe", demo.steps(told.screen) == demo.steps(world.run("demo").out),
                  told.screen)
 
     provider = Provider(world)
     world.use_settings(provider.settings)
     waiting = Terminal(world, 100, 30, "sign-in", "--no-browser")
-    checks.check("sign-in shows the address on a line of its own", waiting.wait("\nhttp://127.0.0.1"), waiting.screen)
+    checks.check("sign-in prints the URL on a separate line", waiting.wait("\nhttp://127.0.0.1"), waiting.screen)
     waiting.keys("C-c")
     status = waiting.status()
-    checks.check("Ctrl-C ends it with 130", status == 130, f"{status}\n{waiting.screen}")
-    checks.check("and says that it was interrupted", "interrupted" in waiting.screen, waiting.screen)
+    checks.check("Ctrl-C ends sign-in with 130", status == 130, f"{status}\n{waiting.screen}")
+    checks.check("sign-in prints that it was interrupted", "interrupted" in waiting.screen, waiting.screen)
 
     world.run("sign-in")
     wide = Terminal(world, 120, 40, "search", "a", "--limit", "10")
-    checks.check("search in a terminal ends well", wide.status() == 0, wide.screen)
+    checks.check("search in a terminal exits with 0", wide.status() == 0, wide.screen)
     head, *people = wide.screen.splitlines()[:11]
-    # The column before MAIL is empty in every line, whatever the widths of the names.
+    # The column before MAIL is empty in every line, for names of any width.
     gap = head.find("MAIL") - 1
-    checks.check("its columns are aligned, without tabs",
+    checks.check("the columns of search are aligned without tabs",
                  head.startswith("NAME") and "\t" not in wide.screen and len(people) == 10
                  and all(cells(line)[gap] == " " and cells(line)[gap - 1] == " " for line in people), wide.screen)
     complete_values(checks, world)
     plain = Terminal(world, 120, 40, "search", "a", "--limit", "3", "--no-color")
     plain.status()
-    checks.check("--no-color leaves no colour", "\x1b" not in plain.colours, repr(plain.colours))
+    checks.check("--no-color prints no color", "\x1b" not in plain.colours, repr(plain.colours))
     paging(checks, world)
     progress(checks, world)
 
 
 def complete_values(checks, world):
-    """In 80 columns, no mail, phone, expiry or remedy is cut."""
+    """In 80 columns, every mail, phone, expiry and remedy is complete."""
     people = [{"mail": user["mail"] or "", "phone": (user["businessPhones"] or [user["mobilePhone"] or ""])[0]}
               for user in json.loads(world.run("search", "a", "--limit", "10", "-o", "json").out)]
     table = Terminal(world, 80, 24, "search", "a", "--limit", "10")
     table.status()
     lines = table.screen.splitlines()
-    checks.check("in 80 columns each user has one line, with the complete mail and phone",
+    checks.check("in 80 columns each user has one line with the complete mail and phone",
                  lines[0].startswith("NAME") and all(len(cells(line)) <= 80 for line in lines)
                  and all(any(person["mail"] in line and person["phone"] in line for line in lines[1:11])
                          for person in people), table.screen)
     narrow = Terminal(world, 44, 60, "search", "a", "--limit", "10")
     narrow.status()
-    # The last line is advice, not a row.
+    # The last line is advice and not a row.
     text = narrow.screen[:narrow.screen.rindex("There are more")]
     checks.check("in 44 columns a row continues on the next line",
                  all(len(cells(line)) <= 44 for line in text.splitlines()) and len(text.splitlines()) > 12
                  and all(text.count(person["mail"][:15]) for person in people)
-                 # Only the columns before and after the address are cut.
+                 # Only the columns before and after the address are truncated.
                  and not re.search(r"@\w*…", text), text)
     names = world.write("names.txt", "\n".join(person["mail"] for person in people if person["mail"]) + "\nnobody@contoso.example\n")
     lookup = Terminal(world, 80, 24, "lookup", names)
     lookup.status()
     lines = lookup.screen.splitlines()
-    checks.check("lookup has a row for each line, with the complete mail and phone",
+    checks.check("lookup prints a row for each line, with the complete mail and phone",
                  lines[0].startswith("INPUT") and all(len(cells(line)) <= 80 for line in lines)
                  and all(person["mail"] in lookup.screen and person["phone"] in lookup.screen
                          for person in people if person["mail"]), lookup.screen)
     status = Terminal(world, 80, 24, "status")
     status.status()
     row = next((line for line in status.screen.splitlines() if line.startswith("ada@")), "")
-    checks.check("status shows the complete account and expiry",
+    checks.check("status prints the complete account and expiry",
                  row.startswith("ada@contoso.example ") and re.search(r"expires in \d+ (s|min|h)\b", row), status.screen)
     broken = world.path("broken-store")
     os.mkdir(broken, 0o755)
@@ -160,37 +160,37 @@ def complete_values(checks, world):
     doctor.status()
     joined = " ".join(doctor.screen.split())
     remedies = [finding["remedy"] for finding in found if "remedy" in finding]
-    checks.check("doctor shows each remedy completely", remedies and "…" not in doctor.screen and all(
+    checks.check("doctor prints each remedy completely", remedies and "…" not in doctor.screen and all(
         "".join(f"remedy: {remedy}".split()) in "".join(joined.split()) for remedy in remedies), doctor.screen)
-    checks.check("and its lines fit", all(len(cells(line)) <= 80 for line in doctor.screen.splitlines()), doctor.screen)
+    checks.check("the lines of doctor fit", all(len(cells(line)) <= 80 for line in doctor.screen.splitlines()), doctor.screen)
 
 
 def paging(checks, world):
     if not shutil.which("less"):
-        return print("skipped: the pager, because there is no less", flush=True)
+        return print("skipped: the pager, because less is not installed", flush=True)
     last = world.run("search", "a", "--all").out.splitlines()[-1].split("\t")[0]
     world.environment["PAGER"] = "less"
     paged = Terminal(world, 100, 20, "search", "a", "--all")
     shown = paged.wait("\n:\n")
-    checks.check("a table longer than the screen is in the pager, from its beginning",
+    checks.check("the pager shows a table that is longer than the screen from its first line",
                  shown and paged.screen.startswith("NAME") and len(paged.screen.splitlines()) == 20, paged.screen)
     paged.keys("Space")
     paged.keys("C-c")
     paged.keys("C-c")
     paged.keys("Space")
-    checks.check("Ctrl-C is the pager's", not os.path.exists(paged.status_file), paged.screen)
+    checks.check("Ctrl-C reaches the pager", not os.path.exists(paged.status_file), paged.screen)
     paged.keys("q")
-    checks.check("leaving it early ends the command quietly", paged.status() == 0 and "lodge:" not in paged.screen, paged.screen)
+    checks.check("if the user leaves the pager early, the command ends without an error", paged.status() == 0 and "lodge:" not in paged.screen, paged.screen)
     short = Terminal(world, 100, 20, "search", "a", "--limit", "5")
-    checks.check("a short one is not", short.status() == 0 and len(short.screen.splitlines()) == 7, short.screen)
+    checks.check("a short table is not in the pager", short.status() == 0 and len(short.screen.splitlines()) == 7, short.screen)
     for words in (("--no-pager",), ("--no-input",), ("--output", "csv")):
         plain = Terminal(world, 100, 20, "search", "a", "--all", *words)
         checks.check(f"{' '.join(words)}: no pager", plain.status() == 0, plain.screen)
     world.environment["PAGER"] = "no-such-pager"
     missing = Terminal(world, 100, 20, "search", "a", "--all")
     ended = missing.status()
-    # The terminal may still be drawing: the sentence after the table is the last to come.
-    checks.check("a pager that is not there is passed over", ended == 0 and missing.wait(last) and "Ada Lovelace" in missing.screen,
+    # The terminal may still be drawing: the sentence after the table is the last output.
+    checks.check("without the pager the table is printed", ended == 0 and missing.wait(last) and "Ada Lovelace" in missing.screen,
                  missing.screen)
     world.environment["PAGER"] = "less"
     sane = Terminal(world, 100, 20, "--version")
@@ -198,13 +198,13 @@ def paging(checks, world):
     sane.tmux("respawn-pane", "-k", "-t", "m", "sh", "-c", f"{shlex.quote(world.program)} search a --all; stty -a")
     sane.wait("\n:\n")
     sane.keys("q")
-    checks.check("the terminal is as it was", sane.wait(" icanon") and " echo " in sane.screen, sane.screen)
+    checks.check("the terminal modes are restored", sane.wait(" icanon") and " echo " in sane.screen, sane.screen)
     del world.environment["PAGER"]
 
 
 def progress(checks, world):
-    """On the terminal of standard error, while the answer goes to a file."""
-    # Enough requests for a progress to be printed, and slow enough for the checks to see it.
+    """Progress on the terminal of standard error, while standard output is a file."""
+    # Enough requests for a progress line, and slow enough for the checks to see it.
     many = Provider(world, "--users", "800", "--fault", "directory-slow=0.03")
     world.use_settings(many.settings)
     world.run("sign-in")
@@ -213,11 +213,11 @@ def progress(checks, world):
     program, people = shlex.quote(world.program), shlex.quote(world.path("people.csv"))
     window.tmux("respawn-pane", "-k", "-t", "m", "sh", "-c",
                 f"{program} search --given-name a --all --page-size 1 --count -o csv >{people}; echo ended $?")
-    checks.check("search tells how far it is, with a rate and the total", window.wait(" a second"), window.screen)
+    checks.check("search shows its progress with a rate and the total", window.wait(" a second"), window.screen)
     screen = window.screen
-    checks.check("in one line", " of " in screen and "%" in screen and len(screen.splitlines()) == 1, screen)
+    checks.check("the progress is one line", " of " in screen and "%" in screen and len(screen.splitlines()) == 1, screen)
     ended = window.wait("ended 0")
-    checks.check("which is gone at the end", ended and " a second" not in window.screen, window.screen)
+    checks.check("the progress line disappears at the end", ended and " a second" not in window.screen, window.screen)
     with open(world.path("people.csv"), encoding="utf-8") as file:
         text = file.read()
-    checks.check("and not in the file", "a second" not in text and len(text.splitlines()) > 100, text[:300])
+    checks.check("the progress is not in the file", "a second" not in text and len(text.splitlines()) > 100, text[:300])

@@ -1,4 +1,4 @@
-"""A token endpoint on loopback that rotates refresh tokens, revokes all of them if one is used twice, and fails as a check requires."""
+"""A token endpoint on loopback. It rotates refresh tokens, revokes all of them if one is used twice, and can fail as a check requires."""
 
 import http.server
 import json
@@ -18,13 +18,13 @@ class TokenEndpoint:
         self.reuses = 0
         # The number of requests without a response.
         self.active = 0
-        # The fields of a response 429; None to issue tokens.
+        # The fields of a response 429, or None to issue tokens.
         self.throttles = None
-        # The seconds for which the bytes of a response arrive.
+        # The duration of a response in seconds.
         self.duration = 0
         # Set while requests are lost on the way to the provider.
         self.drops = threading.Event()
-        # When the last byte of a slow response was sent.
+        # The time at which the last byte of a slow response was sent.
         self.ended = None
         # Set while the endpoint responds.
         self.responds = threading.Event()
@@ -34,7 +34,7 @@ class TokenEndpoint:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-            # One byte at a time is one packet at a time.
+            # Sends each byte in a separate packet.
             disable_nagle_algorithm = True
 
             def do_POST(self):
@@ -53,7 +53,7 @@ class TokenEndpoint:
             request_queue_size = 128
 
             def handle_error(self, *_):
-                """A client that does not wait for the response is part of the checks."""
+                """Ignores clients that do not wait for the response, which is part of the checks."""
 
         self.server = Server(("127.0.0.1", 0), Handler)
         self.port = self.server.server_address[1]
@@ -91,8 +91,8 @@ class TokenEndpoint:
         eventually(lambda: not self.active)
 
     def hold(self, world, *words):
-        """Starts the program, and returns it when its request is here. The request waits for `responds`; the program gives up after
-        30 s."""
+        """Starts the program, and returns it after its request has arrived. The request waits for `responds`. The program stops
+    waiting after 30 s."""
         before = len(self.requests)
         self.responds.clear()
         running = world.start(*words)

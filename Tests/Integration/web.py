@@ -1,4 +1,4 @@
-"""HTTP as a person's tools do it: no proxy, redirects followed only by hand."""
+"""HTTP like a user's tools: no proxy, and redirects followed only explicitly."""
 
 import base64
 import html.parser
@@ -31,8 +31,8 @@ class Answer:
 
 
 def send(url, form=None, bearer=None, basic=None, ca_file=None, limit=60, cookies=None, origin=None):
-    """GET, or POST when there is a form. `cookies` has the cookies of one server by name: they are
-    sent, and kept up to date."""
+    """Sends GET, or POST if there is a form. `cookies` has the cookies of one server by name. They are
+    sent and updated."""
     body = None if form is None else urllib.parse.urlencode(form).encode()
     request = urllib.request.Request(url, data=body)
     if bearer:
@@ -58,7 +58,7 @@ def send(url, form=None, bearer=None, basic=None, ca_file=None, limit=60, cookie
 
 
 class Form:
-    """A form of a page: where it goes, the fields that it sends unchanged, and the names of its other fields and its buttons."""
+    """A form of a page: its action, the fields that it sends unchanged, and the names of its other fields and its buttons."""
 
     def __init__(self, attributes):
         self.action, self.is_post = attributes.get("action") or "", (attributes.get("method") or "").lower() == "post"
@@ -86,14 +86,14 @@ class _Forms(html.parser.HTMLParser):
 
 
 def forms(page):
-    """The forms of a page."""
+    """Returns the forms of a page."""
     reader = _Forms()
     reader.feed(page.body)
     return reader.forms
 
 
 def decide(url, decision="approve", person=None):
-    """Fills in the local provider's sign-in page; gives the address that the browser is sent to."""
+    """Submits the sign-in page of the local provider. Returns the URL to which it redirects."""
     page = send(url)
     if page.status in (302, 303):
         return page.fields["Location"]
@@ -108,8 +108,8 @@ def decide(url, decision="approve", person=None):
 
 
 class Browser:
-    """A browser with cookies, whose user fills in the forms of one server. `entries` are the values of fields by name;
-    `buttons` are the pairs of name and value that the user presses where a form has them; the name may be empty."""
+    """A browser with cookies, whose user fills in the forms of one server. `entries` are the values of fields by name.
+    `buttons` are the pairs of name and value that the user presses if a form has them. The name may be empty."""
 
     def __init__(self, entries=(), buttons=()):
         self.entries, self.buttons = dict(entries), list(buttons)
@@ -117,8 +117,8 @@ class Browser:
         self.seen = []
 
     def visit(self, url, back):
-        """Goes on until the server sends the browser to an address that begins with `back`, and returns this address. Without
-        one it returns nothing; `seen` has the pages."""
+        """Follows pages until the server redirects to a URL that begins with `back`, and returns this URL. Returns None if
+        there is no such redirect. `seen` has the pages."""
         self.seen, form, origin = [], None, None
         for _ in range(12):
             page = send(url, form=form, cookies=self.cookies, origin=origin)
@@ -136,8 +136,8 @@ class Browser:
         return None
 
     def _choose(self, found):
-        """The form with a button that the user presses, or else the first with a field that the user fills in: where it goes
-        and what it sends."""
+        """Returns the action and the fields of the form with a button that the user presses, or of the first form with a field
+        that the user fills in."""
         posts = [form for form in found if form.is_post]
         for button in self.buttons:
             for form in posts:

@@ -1,4 +1,4 @@
-"""A home of its own for each topic, the program in it, and everything that was started, stopped at the end."""
+"""A separate home folder for each topic. Starts programs in it and stops them at the end."""
 
 import json
 import os
@@ -10,20 +10,20 @@ import subprocess
 import tempfile
 import time
 
-# Longer than anything here takes on a slow machine; a command that reaches it has failed.
+# Longer than any command takes on a slow machine. A command that reaches this limit has failed.
 LIMIT = 90
-# The time limit of a sign-in that is to end because of something else: a sign-in that waits for its own end reaches LIMIT first.
+# The time limit of a sign-in that ends for another reason. A sign-in that waits for this limit reaches LIMIT first.
 PATIENT = ("--timeout", "600")
 # Longer than the installation of any packages takes.
 INSTALLATION_LIMIT = 1800
 
 
 class Unavailable(Exception):
-    """Software from outside that this machine cannot fetch."""
+    """External software that this machine cannot fetch."""
 
 
 def eventually(find, limit=LIMIT):
-    """Waits until `find()` gives something, and gives what it gave last. It looks at least twice, however long each look takes."""
+    """Waits until `find()` returns a true value, and returns its last value. Calls it at least twice, however long each call takes."""
     end = time.monotonic() + limit
     while not (found := find()):
         if time.monotonic() > end:
@@ -33,8 +33,8 @@ def eventually(find, limit=LIMIT):
 
 
 def send_signal(process, number):
-    """Sends a signal to the process of this number. Returns whether there was one: a process that was not found has the number None
-    or 0, and signals to 0 reach the process group of the checks."""
+    """Sends a signal to the process with this ID. Returns whether there was one. A process that was not found has the ID None
+    or 0, and a signal to 0 would reach the process group of the checks."""
     if not process or process < 2:
         return False
     try:
@@ -45,7 +45,7 @@ def send_signal(process, number):
 
 
 class Outcome:
-    """How a command ended."""
+    """The status and the output of a command."""
 
     def __init__(self, words, status, out, err):
         self.words, self.status, self.out, self.err = words, status, out, err
@@ -63,7 +63,7 @@ class Outcome:
 
 
 class Running:
-    """A command that is still running. Its outputs go to files, so that it never waits for a reader."""
+    """A running command. Its output goes to files, so that it never waits for a reader."""
 
     def __init__(self, words, environment, folder, directory):
         self.words = words
@@ -81,7 +81,7 @@ class Running:
     err = property(lambda self: self.text(1))
 
     def wait_for(self, find, limit=LIMIT):
-        """Waits until `find(self)` gives something, and gives it. The end of the command ends the wait:
+        """Waits until `find(self)` returns a true value, and returns it. The end of the command ends the wait:
         `eventually` waits longer."""
         end = time.monotonic() + limit
         while not (found := find(self)):
@@ -107,7 +107,7 @@ class Running:
 
 
 def stop(process):
-    """Ends a child process, and waits until it has ended."""
+    """Stops a child process and waits until it has ended."""
     process.terminate()
     try:
         process.wait(30)
@@ -117,17 +117,17 @@ def stop(process):
 
 
 class World:
-    """A temporary home. On the way out what was started in it is stopped by its number, and the home removed."""
+    """A temporary home folder. At exit, stops the programs that were started in it and removes the folder."""
 
     def __init__(self, program, peers, parent, missing=()):
-        """`parent` is the folder for its own folder; `missing` has the Debian packages that this machine cannot install."""
+        """`parent` is the folder of all home folders. `missing` has the Debian packages that cannot be installed on this machine."""
         self.program, self.peers, self.missing = os.path.abspath(program), peers, missing
         self.folder = tempfile.mkdtemp(dir=parent, prefix="")
         self.closers = []
         # Called before the closers: a program that waits for a response would end only after 30 s.
         self.releases = []
         self.here = os.path.dirname(os.path.abspath(__file__))
-        # Nothing of the surroundings but where programs are: no proxy, no display, nobody's settings.
+        # Only PATH is inherited: no proxy, no display, no settings of the user.
         self.environment = dict(
             PATH=os.environ["PATH"], HOME=self.make("home"), TMPDIR=self.make("tmp"), LC_ALL="C.UTF-8", TERM="dumb",
             PYTHONDONTWRITEBYTECODE="1", BROWSER=os.path.join(self.here, "person.py"))
@@ -137,7 +137,7 @@ class World:
         return self
 
     def __exit__(self, *_):
-        # A signal during this would end it half-way: it has its effect afterwards.
+        # A signal during the cleanup would interrupt it, so raise it afterwards.
         late = []
         before = {number: signal.signal(number, lambda number, _: late.append(number)) for number in ENDINGS}
         for close in self.releases + self.closers[::-1]:
@@ -159,17 +159,17 @@ class World:
         return self.path(name)
 
     def write(self, name, content):
-        """Writes a file: text as it is, anything else as JSON."""
+        """Writes a file: a string unchanged, any other value as JSON."""
         with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(content if isinstance(content, str) else json.dumps(content, ensure_ascii=False))
         return self.path(name)
 
     def use_settings(self, content, name="settings.json"):
-        """Makes this the settings of the commands that name none."""
+        """Makes this the settings file of commands without --settings."""
         self.environment["LODGE_SETTINGS"] = self.write(name, content)
 
     def python(self, peer):
-        """The path of a Python that has the packages which `peers/PEER/requirements.txt` names. They are installed once."""
+        """Returns the path of a Python with the packages of `peers/PEER/requirements.txt`, which are installed once."""
         root = os.path.dirname(os.path.dirname(self.here))
         # A separate process group, so that a stalled pip ends with the script.
         script = subprocess.Popen(
@@ -183,18 +183,18 @@ class World:
             script.wait()
             raise
         if script.returncode == 3:
-            raise Unavailable(f"this machine cannot fetch the Python packages of {peer}: {err.strip()[-500:]}")
+            raise Unavailable(f"cannot fetch the Python packages of {peer}: {err.strip()[-500:]}")
         if script.returncode != 0:
             raise RuntimeError(f"the installation of the Python packages of {peer} ended with {script.returncode}: {err[-3000:]}")
         return out.strip()
 
     def require(self, package):
-        """Ends the topic as skipped if this machine cannot install a Debian package."""
+        """Skips the topic if this machine cannot install a Debian package."""
         if package in self.missing:
-            raise Unavailable(f"this machine cannot install the package {package}")
+            raise Unavailable(f"cannot install the package {package}")
 
     def run(self, *words, input=None, limit=LIMIT, **environment):
-        """Runs the program to its end."""
+        """Runs the program and waits for its end."""
         words = [str(word) for word in words]
         try:
             done = subprocess.run(
@@ -213,13 +213,13 @@ class World:
         return running
 
 
-# What ends the checks from outside.
+# The signals that end the checks.
 ENDINGS = (signal.SIGINT, signal.SIGTERM)
 
 
 def remove_home(folder):
-    """Ends what the programs of this home have started and left, such as a browser that was cut short, and removes the home. Only a
-    process that has the path in its environment is one of them."""
+    """Ends processes that the programs of this home folder have left, such as an interrupted browser, and removes the folder. Only a
+    process with the path in its environment is ended."""
     mark = folder.encode()
     for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
         left = []
@@ -237,8 +237,8 @@ def remove_home(folder):
 
 
 class Ports:
-    """Ports of one lane that the kernel gives no program that asks for any port (ip(7)): one that was chosen stays free until it is used,
-    and between two uses. At random, because another run of the checks may have the same lanes."""
+    """The ports of one lane, outside of the range from which the kernel selects ports (ip(7)). A selected port remains free until it is used
+    and between two uses. The order is random, because another run of the checks may use the same lanes."""
     size = 4000
     lane = 0
     given = set()
@@ -250,13 +250,13 @@ class Ports:
                 end = min(int(file.read().split()[0]), 32768)
         except OSError:
             end = 32768
-        # If the kernel gives out nearly all ports, no range is better than another.
+        # If the kernel uses nearly all ports, every range is equally good.
         begin = max(end - cls.size * (cls.lane + 1), 10_000 + cls.size * cls.lane)
         return range(begin, begin + cls.size)
 
 
 def free_port():
-    """A free port on loopback, which no other caller in these checks gets. It has five digits."""
+    """Returns a free port on loopback that no other caller in these checks gets. It has five digits."""
     left = [port for port in Ports.range() if port not in Ports.given]
     for port in random.sample(left, len(left)):
         Ports.given.add(port)
@@ -270,7 +270,7 @@ def free_port():
 
 
 def address_shown(running):
-    """The address that a `sign-in` shows to the person, once it is there."""
+    """Returns the URL that a `sign-in` prints, once it is there."""
     def find(running):
         text = running.err.replace("\\n", "\n")
         lines = [line.strip() for line in text.split("\n")[:-1]]
