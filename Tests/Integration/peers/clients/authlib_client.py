@@ -41,7 +41,7 @@ for method in ("client_secret_basic", "client_secret_post"):
     token = sign_in(client)
     check(f"signs in with {method}", token.get("access_token") and token.get("id_token"), token)
 user = client.get(metadata["userinfo_endpoint"]).json()
-check("user info is of the user", user.get("preferred_username") == provider["user"], user)
+check("userinfo returns the user", user.get("preferred_username") == provider["user"], user)
 state = active(client, token["access_token"])
 check("introspection: active, with the user and the scope",
       state.get("active") is True and state.get("username") == provider["user"]

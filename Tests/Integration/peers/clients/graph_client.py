@@ -55,9 +55,9 @@ async def refused(sentence, call, status):
 async def main():
     signed_in = service(SignedIn())
     me = await signed_in.me.get()
-    check("me is the user", me.user_principal_name == provider["user"] and me.display_name, me)
+    check("/me is the user", me.user_principal_name == provider["user"] and me.display_name, me)
     names = (await signed_in.users.get(query(filter="startswith(givenName,'A')", select=["displayName", "givenName"]))).value
-    check("a filter by the beginning of the given name",
+    check("filters by the beginning of the given name",
           len(names) > 5 and all(user.given_name.lower().startswith("a") for user in names), names)
     page = await signed_in.users.get(query(top=20))
     users = []
@@ -73,7 +73,7 @@ async def main():
             disable_instance_discovery=True) as credential:
         users = await service(credential).users.get(query(top=5))
         check("azure-identity: an application reads users", len(users.value) == 5, users)
-        await refused("refused: an application has no me", service(credential).me.get(), 400)
+        await refused("refused: /me for an application", service(credential).me.get(), 400)
     async with ClientSecretCredential(
             provider["tenant"], confidential["id"], "wrong", authority=provider["issuer"],
             disable_instance_discovery=True) as credential:

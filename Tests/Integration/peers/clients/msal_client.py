@@ -40,7 +40,7 @@ def public_client():
           and claims.get("preferred_username") == provider["user"]
           and claims.get("iss") == provider["authority"] + "/v2.0", claims)
     accounts = app.get_accounts()
-    check("the account is named by object and tenant",
+    check("the ID of the account consists of object and tenant",
           [a["home_account_id"] for a in accounts] == [f'{claims.get("oid")}.{provider["tenant"]}'], accounts)
     cached = app.acquire_token_silent(SCOPES, account=accounts[0])
     check("acquire_token_silent returns the cached token",
@@ -49,7 +49,7 @@ def public_client():
     check("acquire_token_silent refreshes",
           fresh["access_token"] != result["access_token"] and fresh["token_source"] == "identity_provider", fresh)
     full = app.acquire_token_silent(["https://graph.microsoft.com/User.Read"], account=accounts[0])
-    check("a scope is the same with its resource", full and "access_token" in full, full)
+    check("a scope with its resource is the same scope", full and "access_token" in full, full)
     refresh_token = app.token_cache.find(msal.TokenCache.CredentialType.REFRESH_TOKEN)[0]["secret"]
     check("a refresh token can be migrated", "access_token" in app.acquire_token_by_refresh_token(
         refresh_token, scopes=SCOPES))

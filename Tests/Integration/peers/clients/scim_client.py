@@ -29,12 +29,12 @@ check("discovers schemas, resource types and the configuration",
 ada = next(iter(scim.query(User, query_parameters=SearchRequest(
     filter=f'userName eq "{provider["user"]}"')).resources or []), None)
 check("a filter finds one user by name", ada and ada.user_name == provider["user"] and ada.emails[0].value, ada)
-check("the enterprise extension is read", ada and any(
+check("reads the enterprise extension", ada and any(
     "enterprise" in schema for schema in ada.schemas) and ada.model_dump(), ada)
 again = scim.query(User, ada.id)
 check("retrieves the user by ID", again.id == ada.id and again.name.given_name == "Ada", again)
 page = scim.query(User, query_parameters=SearchRequest(start_index=11, count=10))
-check("a page of the list", page.total_results == 300 and page.start_index == 11 and len(page.resources) == 10, page)
+check("returns a page of the list", page.total_results == 300 and page.start_index == 11 and len(page.resources) == 10, page)
 missing = scim.query(User, "00000000-0000-0000-0000-000000000000", raise_scim_errors=False)
 check("refused: a user who is not in the directory", str(missing.status) == "404", missing)
 wrong = scim.query(User, query_parameters=SearchRequest(filter="shoeSize gt 40"), raise_scim_errors=False)

@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: the provider's own description, a browser that needs no user, and results as JSON lines."""
+"""Shared by the scripts of this folder: the description of the provider, a browser without a user, and results as JSON lines."""
 
 import html
 import json

@@ -14,7 +14,7 @@ INSTALLED_APPS = ["django.contrib.auth", "django.contrib.contenttypes", "django.
 MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware", "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware"]
-# A start takes a second less for each: quick password hashes, and tables without their history.
+# Fast password hashes and no migrations: each makes the start one second faster.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 MIGRATION_MODULES = {name: None for name in ("auth", "contenttypes", "sessions", "oauth2_provider")}
 DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": f"{FOLDER}/database.sqlite3"}}

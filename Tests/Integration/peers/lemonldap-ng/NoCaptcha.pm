@@ -1,4 +1,4 @@
-# A captcha module, which the portal loads although no page has a captcha. Its own one needs ImageMagick.
+# A captcha module. The portal loads one even though no page has a captcha, and its own module requires ImageMagick.
 package NoCaptcha;
 
 use Mouse;

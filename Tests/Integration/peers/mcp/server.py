@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """server.py PORT REQUIRED-SCOPE PATH: a server of the Model Context Protocol with its own authorization server, on loopback.
 
-The Python package mcp has both. This file has the part of an application: it stores clients, codes and tokens, and approves every
+The Python package mcp has both. This file has the code of an application: it stores clients, codes and tokens, and approves every
 request. GET /log returns all registrations, requests and tokens, without secrets."""
 
 import json
