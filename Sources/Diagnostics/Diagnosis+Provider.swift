@@ -21,8 +21,8 @@ extension Diagnosis {
             return [Finding(check, .problem, of: type.name, failure.reason, remedy: remedy(failure), failure: failure)]
         }
         var findings = [Finding(.network, .ok, of: type.name, "the provider responds")]
-        // The clock has a separate finding: a wrong clock does not prevent sign-ins.
-        let problems = report.problems.filter { $0.subject != "clock" }
+        // The clock has a separate finding: a wrong clock does not prevent sign-ins. So has the client, which the user can correct.
+        let problems = report.problems.filter { $0.subject != "clock" && $0.subject != "client" }
         for problem in problems {
             let reason = problem.detail.isEmpty ? problem.subject : "\(problem.subject): \(problem.detail)"
             let failure = AccountStoreError(
@@ -33,6 +33,7 @@ extension Diagnosis {
         if problems.isEmpty {
             findings.append(Finding(.discovery, .ok, of: type.name, report.server?.issuer ?? "valid"))
         }
+        findings += report.findings.filter { $0.subject == "client" }.map { client($0, of: type) }
         findings.append(clock(report.clockSkew, of: type))
         return findings
     }
@@ -49,13 +50,20 @@ extension Diagnosis {
         do {
             let response = try await dependencies.transport(for: type).send(HTTPRequest(.get, url))
             let date = response.fields["Date"].flatMap(HTTPDate.parse)
-            return [
+            var findings = [
                 Finding(.network, .ok, of: type.name, hasProvider ? "the provider responds" : "the service responds"),
                 Finding(
                     .discovery, .ok, of: type.name,
                     hasProvider ? "the settings name the endpoints" : "no provider: you supply the token"),
                 clock(date?.timeIntervalSince(dependencies.now()), of: type),
             ]
+            if hasProvider {
+                let server = try await ProviderReport.server(of: type, dependencies: dependencies)
+                findings.append(
+                    client(
+                        try await ProviderReport.client(of: type, at: server, dependencies: dependencies), of: type))
+            }
+            return findings
         } catch let error as CancellationError {
             throw error
         } catch {
@@ -63,6 +71,13 @@ extension Diagnosis {
             finding.remedy = finding.failure.flatMap(remedy)
             return [finding]
         }
+    }
+
+    private static func client(_ finding: ProviderReport.Finding, of type: AccountType) -> Finding {
+        guard finding.state == .problem else { return Finding(.client, .ok, of: type.name, finding.detail) }
+        let failure = AccountStoreError(
+            .settings, what: "cannot sign in", reason: finding.detail, remedy: .changeSettings, hint: finding.remedy)
+        return Finding(.client, .problem, of: type.name, finding.detail, failure: failure)
     }
 
     private static func clock(_ seconds: Double?, of type: AccountType) -> Finding {

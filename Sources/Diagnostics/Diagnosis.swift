@@ -25,6 +25,8 @@ public struct Diagnosis: Sendable {
         case network
         /// The provider's metadata.
         case discovery
+        /// The client ID, the redirect URI and the scopes, as far as the provider shows without a sign-in whether it knows them.
+        case client
         /// The clock of this machine.
         case clock
     }

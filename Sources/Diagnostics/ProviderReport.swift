@@ -23,12 +23,15 @@ public struct ProviderReport: Sendable {
         public var state: State
         /// The explanation. It may contain the provider's text: escape control characters before you print it.
         public var detail: String
+        /// How to fix a problem of the settings.
+        public var remedy: Hint?
 
         /// Creates the result of a check.
-        package init(subject: String, state: State, detail: String) {
+        package init(subject: String, state: State, detail: String, remedy: Hint? = nil) {
             self.subject = subject
             self.state = state
             self.detail = detail
+            self.remedy = remedy
         }
     }
 
@@ -47,10 +50,14 @@ public struct ProviderReport: Sendable {
     /// The accepted difference of clocks, in seconds, as in the validation of ID tokens.
     public static let allowedSkew = 60.0
 
-    /// Loads and checks a provider's metadata and keys. Sends no secret and saves nothing.
+    /// Loads and checks a provider's metadata and keys, and whether it knows the client. Sends no secret and saves nothing.
     ///
+    /// - Parameter checksClient: Whether to send an authorization request without a session, which shows whether the provider has
+    ///   registered the client with the redirect URI. The default is `true`.
     /// - Throws: `CancellationError`. The report contains every other error.
-    public static func check(_ type: AccountType, dependencies: Dependencies) async throws -> ProviderReport {
+    public static func check(
+        _ type: AccountType, dependencies: Dependencies, checksClient: Bool = true
+    ) async throws -> ProviderReport {
         var report = ProviderReport()
         let transport = dependencies.transport(for: type)
         do {
@@ -68,6 +75,9 @@ public struct ProviderReport: Sendable {
             }
             report.check(found.server, for: type)
             try await report.checkKeys(found.server, for: type, transport)
+            if checksClient {
+                report.findings.append(try await client(of: type, at: found.server, dependencies: dependencies))
+            }
         } catch is CancellationError {
             throw CancellationError()
         } catch {

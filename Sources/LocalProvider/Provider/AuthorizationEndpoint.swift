@@ -94,6 +94,7 @@ extension ProviderState {
         guard parameters["code_challenge_method"] == "S256", let challenge = parameters["code_challenge"],
             challenge.utf8.count == 43
         else { throw .invalidRequest("PKCE is required: code_challenge with code_challenge_method=S256.") }
+        let scopes = try Scopes.read(parameters["scope"] ?? "openid")
         let prompts = Set((parameters["prompt"] ?? "").split(separator: " "))
         guard prompts.isSubset(of: ["none", "login", "consent", "select_account"]) else {
             throw .invalidRequest("The value of prompt is unknown.")
@@ -106,7 +107,7 @@ extension ProviderState {
             }
         }
         return ConsentRequest(
-            clientID: client.id, redirectURI: redirectURI, scopes: try Scopes.read(parameters["scope"] ?? "openid"),
+            clientID: client.id, redirectURI: redirectURI, scopes: scopes,
             state: parameters["state"], nonce: parameters["nonce"], challenge: challenge,
             loginHint: parameters["login_hint"], responseMode: mode, issuer: authority.tenant == nil ? issuer : nil,
             expiresAt: now + Grants.pendingLifetime)

@@ -11,7 +11,7 @@ struct ProviderRecord: OutputRecord {
 
     static let listColumns = [
         TableColumn("NAME", .keep), TableColumn("PROVIDER"), TableColumn("FROM"),
-        TableColumn("TO FILL IN", .wrap),
+        TableColumn("MISSING OR WRONG", .wrap),
     ]
 
     static let shape = JSONShape.object([

@@ -26,7 +26,11 @@ import StrictJSON
 
     nonisolated static let checkCommand = Command(
         "check", "Ask a provider what it can do.",
-        discussion: "The exit status is 1 when something is missing or wrong.",
+        discussion: """
+            check reads the metadata and the keys. For an account type it also sends an authorization request with prompt=none, \
+            which needs no user: most providers show by their response whether the client ID and the redirect URI are registered. \
+            A client secret is checked only by a sign-in. The exit status is 1 if something is missing or wrong.
+            """,
         examples: ["lodge providers check google", "lodge providers check --issuer https://id.example"],
         arguments: [Input.type], options: [Input.issuer, Input.set],
         json: .array(of: ["what": "capability or endpoint", "state": "ok, not offered or problem", "detail": ""])
@@ -83,7 +87,8 @@ import StrictJSON
             try list([FindingRecord(finding: finding)], FindingRecord.listColumns)
             throw error
         }
-        let report = try await ProviderReport.check(type, dependencies: context.dependencies())
+        let report = try await ProviderReport.check(
+            type, dependencies: context.dependencies(), checksClient: type.clientID != Self.unknownClient)
         try list(report.findings.map(FindingRecord.init), FindingRecord.listColumns)
         if let failure = report.failure {
             var error = CommandError(reporting: failure)
@@ -103,8 +108,11 @@ import StrictJSON
         throw CommandError(
             .failed, "\(count) \(count == 1 ? "thing is" : "things are") wrong with \(type.name)",
             reason: first.detail.isEmpty ? first.subject : "\(first.subject): \(first.detail)",
-            hint: "tell the provider's administrator, or name the endpoints in the settings")
+            hint: first.remedy ?? "tell the provider's administrator, or name the endpoints in the settings")
     }
+
+    /// The client of a provider that is checked without an account type.
+    private static let unknownClient = "unknown"
 
     /// Returns how to find the issuer of a provider, if no issuer is known that works.
     static func issuerHint(_ failure: AccountStoreError) -> Hint {
@@ -130,7 +138,7 @@ import StrictJSON
                     .usage, "--issuer goes with no account type", reason: "\(name ?? "") was named too",
                     hint: "lodge help providers check")
             }
-            var own: JSONObject = ["issuer": .string(issuer), "clientId": "unknown"]
+            var own: JSONObject = ["issuer": .string(issuer), "clientId": .string(Self.unknownClient)]
             own["scopes"] = ["openid"]
             guard let preset = ProviderPreset(named: "openid") else { throw unknown("openid", nil) }
             do throws(SettingsError) {
@@ -154,7 +162,7 @@ import StrictJSON
     /// A preset as a type to check, which needs no client.
     private func type(of preset: ProviderPreset) throws -> AccountType {
         var own = try Self.typeKeys(invocation[Input.set], command: "providers check")
-        if own["clientId"] == nil { own["clientId"] = "unknown" }
+        if own["clientId"] == nil { own["clientId"] = .string(Self.unknownClient) }
         if preset.needs.contains("clientSecret"), own["clientSecret"] == nil {
             own["clientSecret"] = ["environment": "NONE"]
         }

@@ -1,5 +1,7 @@
 import Foundation
+import HTTPExchange
 import LocalProvider
+import LoopbackHTTP
 import OAuth2AccountStore
 import StrictJSON
 import Testing
@@ -19,7 +21,7 @@ import Testing
     @Test func `providers lists the types of the settings first, then the presets with required values`() async throws {
         let terminal = try await Terminal()
         let list = await terminal.run("providers")
-        #expect(list.status == 0 && list.lines[0] == "NAME\tPROVIDER\tFROM\tTO FILL IN")
+        #expect(list.status == 0 && list.lines[0] == "NAME\tPROVIDER\tFROM\tMISSING OR WRONG")
         #expect(list.lines[1] == "local\t\(terminal.provider.issuer)\tsettings, default\t")
         #expect(
             rows(list)["github"] == [
@@ -167,6 +169,103 @@ import Testing
         let check = await terminal.run("providers", "check", "--issuer", provider.issuer)
         #expect(rows(check)["discovery"]?[2].hasSuffix("/.well-known/oauth-authorization-server") == true)
         #expect(rows(check)["issuer"]?[2] == provider.issuer)
+    }
+
+    // MARK: the client
+
+    private func settings(_ terminal: Terminal, _ change: (inout JSONObject) -> Void) throws {
+        var type = try #require(try JSONValue(parsing: terminal.nested)[path: "types", "local"]?.object)
+        change(&type)
+        try terminal.write(settings: JSONValue.object(["types": ["local": .object(type)]]).text())
+    }
+
+    @Test(arguments: [
+        ("clientId", "nope", "rejects the client ID nope"),
+        ("redirectUri", "https://app.example/callback", "the redirect URI https://app.example/callback"),
+        ("scopes", "openid Nope.Read", "invalid_scope"),
+    ])
+    func `doctor and check find a client, redirect URI or scope that the provider rejects, without a secret`(
+        key: String, value: String, reason: String
+    ) async throws {
+        let terminal = try await Terminal()
+        #expect(rows(await terminal.run("providers", "check"))["client"]?[1] == "ok")
+        try settings(terminal) {
+            $0[key] = .string(value)
+            $0["clientSecret"] = "s3cret"
+        }
+        let hint = "correct clientId, redirectUri and scopes of local in the settings"
+        let check = await terminal.run("providers", "check")
+        #expect(check.status == 1 && check.errors.contains("hint: \(hint)\n"), "\(check.errors)")
+        let found = rows(check)["client"]
+        #expect(found?[1] == "problem" && found?[2].contains(reason) == true, "\(check.output)")
+        let doctor = await terminal.run("doctor")
+        let line = doctor.lines.first { $0.hasPrefix("client\tproblem\tlocal\t") } ?? doctor.output
+        #expect(doctor.status == 8 && line.contains(reason) && line.hasSuffix("\t\(hint)"), "\(line)")
+        #expect(!doctor.output.contains("discovery\tproblem"))
+    }
+
+    @Test func `the client is checked by one request that needs no user and has no secret`() async throws {
+        let terminal = try await Terminal()
+        let provider = try ScriptedProvider()
+        provider.describe(#", "code_challenge_methods_supported": ["S256"]"#)
+        func check(_ type: (inout JSONObject) -> Void = { _ in }) async throws -> String {
+            try settings(terminal) {
+                $0["issuer"] = .string(provider.issuer)
+                $0["clientSecret"] = "s3cret"
+                type(&$0)
+            }
+            let row = rows(await terminal.run("providers", "check"))["client"]
+            return row.map { "\($0[1]): \($0[2])" } ?? "nothing"
+        }
+        func redirect(_ error: String) -> @Sendable (LoopbackRequest) -> LoopbackResponse {
+            { request in
+                let query = FormEncoding.decode(request.query ?? "") ?? []
+                let uri = query.first { $0.name == "redirect_uri" }?.value ?? ""
+                return LoopbackResponse(status: 302, fields: ["Location": "\(uri)?error=\(error)&state=x"])
+            }
+        }
+        provider.answer("/authorize", by: redirect("login_required"))
+        #expect(try await check() == "ok: the provider knows it and its redirect URI")
+        let request = try #require(provider.requests("/authorize").first)
+        let query = FormEncoding.decode(request.query ?? "") ?? []
+        #expect(query.contains { $0.name == "prompt" && $0.value == "none" })
+        #expect(provider.requests("/authorize").count == 1 && provider.requests("/token").isEmpty)
+        #expect(!provider.requests.contains { "\($0)".contains("s3cret") || $0.fields["Authorization"] != nil })
+        provider.answer("/authorize", by: redirect("unauthorized_client"))
+        #expect(try await check() == "ok: known, but not allowed to sign in with the browser")
+        // A page of Entra has the number of its error, with any status.
+        provider.answer("/authorize", 200, "<html>AADSTS700016: Application with identifier 'lodge' was not found")
+        let entra = try await check()
+        #expect(entra.hasPrefix("problem: ") && entra.contains("AADSTS700016"), "\(entra)")
+        let advice = await terminal.run("doctor").output
+        #expect(advice.contains("\tcorrect clientId, or the tenant in authority\n"), "\(advice)")
+        // Other pages and redirects prove nothing.
+        provider.answer("/authorize", 200, "<html>Sign in")
+        #expect(try await check().hasPrefix("not offered: not checked: "))
+        provider.answer("/authorize") { _ in
+            LoopbackResponse(status: 302, fields: ["Location": "https://id.example/login"])
+        }
+        let silent = try await check()
+        #expect(silent == "not offered: not checked: the provider did not redirect the request; a sign-in checks it")
+        #expect(await terminal.run("doctor").output.contains("client\tok\tlocal\tnot checked: "))
+        let count = provider.requests("/authorize").count
+        let pushed = try await check { $0["pushedAuthorizationRequests"] = true }
+        #expect(pushed == "not offered: not checked: its sign-in requires authentication; a sign-in checks it")
+        #expect(provider.requests("/authorize").count == count)
+    }
+
+    @Test func `the client of a type with endpoints is checked, and none without a type`() async throws {
+        let terminal = try await Terminal()
+        try settings(terminal) {
+            $0["issuer"] = nil
+            $0["authorizationEndpoint"] = .string("\(terminal.provider.issuer)/authorize")
+            $0["tokenEndpoint"] = .string("\(terminal.provider.issuer)/token")
+            $0["clientId"] = "nope"
+        }
+        let doctor = await terminal.run("doctor")
+        #expect(doctor.status == 8 && doctor.output.contains("client\tproblem\tlocal\t"), "\(doctor.output)")
+        let check = await terminal.run("providers", "check", "--issuer", "\(terminal.provider.issuer)")
+        #expect(check.status == 0 && rows(check)["client"] == nil, "\(check.output)")
     }
 
     @Test func `providers check without a required value is a usage error`() async throws {
