@@ -17,6 +17,8 @@ public struct Settings: Sendable, Equatable {
         public let error: SettingsError
         /// The client identifier as it is written: another type can have the same client.
         package let clientID: String?
+        /// The hosts in the URLs of the type and its preset, and `resourceHosts`: entries as in ``AccountType/tokenHosts``.
+        package let hosts: [String]
 
         /// The name.
         public var id: String { name }

@@ -38,8 +38,25 @@ struct SettingsDecoder: DictionaryDecoder {
             return (try read(), nil)
         } catch {
             let client = object?["clientId"]?.string
-            return (nil, Settings.UnusableType(name: name, error: error, clientID: client))
+            return (
+                nil,
+                Settings.UnusableType(
+                    name: name, error: error, clientID: client, hosts: hosts(object ?? JSONObject()))
+            )
         }
+    }
+
+    private static func hosts(_ object: JSONObject) -> [String] {
+        var texts = object.members.compactMap { member in member.value.string.map { (member.name, $0) } }
+        if let preset = object["provider"]?.string.flatMap({ ProviderPreset(named: $0) }) {
+            let values = Dictionary(texts) { first, _ in first }
+            texts += preset.type.members.compactMap { member in
+                member.value.string.map { (member.name, preset.filled($0, with: values)) }
+            }
+        }
+        let urls = texts.filter { $0.0 != "redirectUri" }.compactMap { URL(string: $0.1) }
+        return urls.compactMap(TokenHost.init).map(\.description)
+            + (object["resourceHosts"]?.array ?? []).compactMap(\.string)
     }
 
     private func flat() throws(SettingsError) -> AccountType {

@@ -87,7 +87,9 @@ extension HelpText {
                     "sslcacertfile = OS-DEFAULT", "auth_mechanisms = XOAUTH2", "oauth2_access_token_eval =",
                     "  __import__(\"os\").popen(\"lodge token --account work\").read().strip()",
                 ])
-            + block("Keep sign-ins that you rarely use (crontab)", ["0 6 * * 1 lodge accounts refresh --all"])
+            + block(
+                "Keep sign-ins that you rarely use (crontab; command -v lodge prints the path)",
+                ["0 6 * * 1 /usr/local/bin/lodge accounts refresh --all"])
             + block(
                 "Take an account from mutt_oauth2.py or oama",
                 ["gpg --decrypt FILE | lodge accounts import --type work"])
@@ -114,10 +116,12 @@ extension HelpText {
                     + "you. If a type has the host but you are not signed in, git shows the sign-in command.")
             + paragraph(
                 "Git 2.46 and later send the token in the header field Authorization: Bearer, if the server offers that. Otherwise the "
-                    + "token is the password. With several accounts, the user name in the URL selects one by its name:")
+                    + "token is the password. With several accounts, the user name in the URL selects one by its name or user name:"
+            )
             + block("Choose an account", ["git clone https://work@gitlab.com/group/project.git"])
             + paragraph(
-                "If the server rejects a token, git tells lodge, and lodge refreshes it for the next command. A server on this machine "
+                "Without a user name, or with oauth2, lodge uses the active account. For a user name without an account, lodge prints no token. "
+                    + "If the server rejects a token, git tells lodge, and lodge refreshes it for the next command. A server on this machine "
                     + "may use http.")
     }
 }

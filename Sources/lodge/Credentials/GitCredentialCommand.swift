@@ -20,7 +20,7 @@ import Platform
         discussion: """
             To set it up: lodge help git. Git 2.46 and later send the token as Bearer if the server accepts that. get prints the \
             token. store does nothing. erase replaces the token that the server rejected. A user name in the URL selects the account of \
-            this name; oauth2 and other names without @ select the active account of the host. lodge never prints a token for plain http, except on \
+            this name; oauth2, git and the other words for a token select the active account of the host. lodge never prints a token for plain http, except on \
             this machine.
             """,
         examples: [

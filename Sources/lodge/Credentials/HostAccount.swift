@@ -13,7 +13,8 @@ struct HostAccount {
     ///   - host: The server that gets the token.
     ///   - name: The host as the other program names it, for messages.
     ///   - userName: The user name that the other program has; an account has it, or it is the host's own word for a token.
-    /// - Throws: `CommandError` with the sign-in if the host has an account type but no account.
+    /// - Throws: `CommandError` with the sign-in if the host has an account type but no account; the error of the type if that cannot
+    ///   be used.
     @MainActor static func find(
         _ host: TokenHost, named name: String, userName: String?, _ context: CommandContext
     ) async throws -> HostAccount? {
@@ -22,9 +23,16 @@ struct HostAccount {
         let types = settings.types.filter { type in
             (chosen == nil || type.name == chosen) && hosts(of: type).contains(where: host.isAllowed)
         }
-        guard let first = types.first(where: { $0.name == settings.defaultType }) ?? types.first else { return nil }
+        guard let first = types.first(where: { $0.name == settings.defaultType }) ?? types.first else {
+            let unusable = settings.unusableTypes.first { type in
+                (chosen == nil || type.name == chosen) && type.hosts.contains(where: host.isAllowed)
+            }
+            if let unusable { throw unusable.error }
+            return nil
+        }
         let store = try await context.store(settings)
-        let found = try await account(of: types, userName: userName, store, context)
+        let found = try await account(
+            of: types, userName: isPlaceholder(userName, name) ? nil : userName, store, context)
         switch found {
         case .account(let account):
             context.world.stores.usedType = account.type
@@ -51,6 +59,18 @@ struct HostAccount {
         case elsewhere
     }
 
+    /// Returns whether a user name stands for a token, not for a user.
+    ///
+    /// The names are from the documentation of GitHub, GitLab, Bitbucket and git; in URLs of Azure DevOps it is the organization.
+    private static func isPlaceholder(_ name: String?, _ host: String) -> Bool {
+        guard let name = name?.lowercased() else { return true }
+        return host.lowercased() == "dev.azure.com"
+            || [
+                "", "oauth2", "oauth", "git", "token", "bearer", "x-access-token", "x-token-auth", "x-oauth-basic",
+                "gitlab-ci-token", "personalaccesstoken",
+            ].contains(name)
+    }
+
     @MainActor private static func account(
         of types: [AccountType], userName: String?, _ store: AccountStore, _ context: CommandContext
     ) async throws -> Choice {
@@ -62,8 +82,7 @@ struct HostAccount {
             let account = found.count == 1 ? found[0] : try await context.account(store, named: name)
             return types.contains { $0.name == account.type } ? .account(account) : .elsewhere
         }
-        var user: String?
-        if let name = userName, !name.isEmpty {
+        if let name = userName {
             for type in types {
                 let named = CommandContext.accounts(named: name, among: own.filter { $0.type == type.name })
                 if named.count == 1 { return .account(named[0]) }
@@ -79,10 +98,8 @@ struct HostAccount {
             }
             guard CommandContext.accounts(named: name, among: accounts).isEmpty else { return .elsewhere }
             // A user without an account must not get the token of another user.
-            if name.contains("@") { user = name }
+            return .missing(user: name)
         }
-        guard user == nil else { return .missing(user: user) }
-        // Without a name, or with the host's own word for a token, such as "oauth2", every account fits.
         for type in types {
             if let current = try await store.currentAccount(ofType: type.name) { return .account(current) }
         }

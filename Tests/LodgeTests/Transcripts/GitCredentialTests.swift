@@ -33,8 +33,10 @@ import Testing
             #expect(await password(name) == ada, "\(name)")
         }
         #expect(await password("li.ming@contoso.example") == liMing)
-        // Placeholders of hosts and the name of the local user are not account names.
-        for name in ["git", "oauth2", "root", nil] { #expect(await password(name) == liMing, "\(name ?? "")") }
+        // The words of hosts for a token are not the name of a user.
+        for name in ["git", "oauth2", "x-access-token", "", nil] {
+            #expect(await password(name) == liMing, "\(name ?? "")")
+        }
         // A user without an account does not get another user's token, but the sign-in.
         let eve = await terminal.run(
             "credential", "git", "get", input: "protocol=http\nhost=\(host)\nusername=eve@contoso.example\n")
@@ -45,6 +47,20 @@ import Testing
                 hint: lodge sign-in local --login-hint eve@contoso.example
 
                 """)
+        let bob = await terminal.run(
+            "credential", "git", "get", input: "protocol=http\nhost=\(host)\nusername=bob\n")
+        #expect(bob.status == 4 && bob.output.isEmpty && bob.errors.contains("there is no account of bob"), "\(bob)")
+    }
+
+    @Test func `the organization in a URL of Azure DevOps is not the name of a user`() async throws {
+        let terminal = try await Terminal()
+        try terminal.write(
+            settings: terminal.nested.replacing(
+                "\"scopes\"", with: "\"resourceHosts\": [\"dev.azure.com\"], \"scopes\""))
+        #expect(await terminal.run("sign-in").status == 0)
+        let answer = await terminal.run(
+            "credential", "git", "get", input: "protocol=https\nhost=dev.azure.com\nusername=contoso\n")
+        #expect(answer.status == 0 && answer.lines.first == "username=contoso", "\(answer)")
     }
 
     @Test func `git 2.46 gets a Bearer credential if it announces authtype and the server accepts Bearer`() async throws

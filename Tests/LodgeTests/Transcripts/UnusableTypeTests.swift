@@ -54,6 +54,24 @@ import Testing
         }
     }
 
+    @Test func `git shows why a host of an unusable type gets no token`() async throws {
+        let terminal = try await Terminal()
+        try terminal.write(
+            settings: """
+                {"types": {"forge": {"provider": "gitlab"}, "api": {"resourceHosts": ["api.example"], "typo": 1},
+                "own": {"issuer": "https://id.example", "redirectUri": "http://127.0.0.1/callback"}}}
+                """)
+        for (host, key) in [
+            ("gitlab.com", "types.forge.clientId"), ("api.example", "types.api."), ("id.example", "types.own."),
+        ] {
+            let answer = await terminal.run("credential", "git", "get", input: "protocol=https\nhost=\(host)\n")
+            #expect(answer.status == 8 && answer.output.isEmpty && answer.errors.contains(key), "\(host): \(answer)")
+            #expect(answer.errors.contains("hint: "), "\(answer)")
+        }
+        let other = await terminal.run("credential", "git", "get", input: "protocol=https\nhost=github.com\n")
+        #expect(other.status == 0 && other.output.isEmpty && other.errors.isEmpty, "\(other)")
+    }
+
     /// Tests that no token is sent to another provider.
     @Test func `neither the preset of its name nor another type replaces an unusable type`() async throws {
         let terminal = try await scene()
