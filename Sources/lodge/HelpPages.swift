@@ -126,8 +126,8 @@ extension HelpText {
     fileprivate var settings: [String] {
         paragraph(
             "lodge reads --settings FILE, otherwise LODGE_SETTINGS, otherwise settings.json or settings.plist in "
-                + "$XDG_CONFIG_HOME/lodge (~/.config/lodge), otherwise the built-in presets. JSON may have comments. An unknown "
-                + "key is an error. An error in one type does not disable the others: lodge providers shows it. "
+                + "$XDG_CONFIG_HOME/lodge (~/.config/lodge). Without a file, sign-in accepts only the presets of lodge providers "
+                + "that require no key. JSON may have comments. An unknown key is an error. An error in one type does not disable the others: lodge providers shows it. "
                 + "lodge help settings KEY explains a key.")
             + [
                 "", "  {", #"    "defaultType": "work","#, #"    "types": {"#, #"      "work": {"#,

@@ -79,6 +79,9 @@ def control(checks, package):
     depends = field("Depends")
     for library in ("libc6", "libcurl4", "libsqlite3-0", "libssl3", "libncursesw6"):
         checks.check(f"the package requires a version of {library}", re.search(rf"\b{library}(t64)? \(>= [0-9.]+\)", depends), depends)
+    maintainer = field("Maintainer")
+    checks.check("its maintainer is a person or a group with an address",
+                 re.fullmatch(r"[^<>]+ <[^<>@ ]+@[^<>@ ]+>", maintainer) and "lodge.example" not in maintainer, maintainer)
     suggests = field("Suggests").split(", ")
     for library in ("libpq5", "libqrencode4", "libsecret-1-0", "libturbojpeg0"):
         checks.check(f"the package suggests {library}", library in suggests, suggests)

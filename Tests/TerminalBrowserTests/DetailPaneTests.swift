@@ -25,6 +25,18 @@ import Testing
         #expect(browser.effects == [.detail(2, "adele")])
     }
 
+    @Test func `letters are shown as keys only where they are not text`() {
+        var browser = DrivenModel()
+        browser.list([.ada])
+        browser.answerDetail { $0.manager = .value(.adele) }
+        #expect(browser.shows("Adele Vance  m") && browser.shows("r shows them") && browser.shows("q quit"))
+        browser.press(.character("/"))
+        #expect(browser.shows("Adele Vance") && !browser.shows("Adele Vance  m") && !browser.shows("r shows them"))
+        #expect(browser.shows("Tab, then r") && browser.shows("ctrl-c end") && !browser.shows("q quit"))
+        browser.press(.tab, .character("m"))
+        #expect(browser.selected == "Adele Vance")
+    }
+
     @Test func `the browser caches details and cancels requests for users that are no longer selected`() {
         var browser = DrivenModel()
         browser.list([.ada, .adam])

@@ -51,7 +51,9 @@ extension BrowseDrawing {
         for entry in first { lines += block.entry(entry.label, entry.values.prefix(50).map { ($0, .plain) }) }
         if let known {
             for part in partEntries(known, row) {
-                lines += block.entry(part.label, [(part.text, part.style)], key: part.key)
+                // In the search line, letters change the query.
+                let key = model.focus == .query ? nil : part.key
+                lines += block.entry(part.label, [(part.text, part.style)], key: key)
             }
         }
         for entry in entries + (id.map { [$0] } ?? []) {
@@ -64,7 +66,10 @@ extension BrowseDrawing {
         guard let failure = model.detail.failure else { return [] }
         // A network that is gone is told once, where the keys are.
         if failure.isNetwork, model.search.failure?.isNetwork == true { return [] }
-        let method = failure.needsSignIn ? "a signs in." : "R tries again."
+        let isQuery = model.focus == .query
+        let method =
+            failure.needsSignIn
+            ? "\(isQuery ? "Tab, then " : "")a signs in." : "\(isQuery ? "ctrl-r" : "R") tries again."
         return TerminalText.wrapped("\(BrowseModel.sentence(failure)) \(method)", to: columns, limit: 4)
             .map { ScreenLine($0, .failure, columns: columns) }
     }
@@ -87,7 +92,8 @@ extension BrowseDrawing {
             switch part {
             case .notRequested:
                 if let notRequested {
-                    entries.append(PartEntry(label: label, text: "\(key) \(notRequested)", style: .dimmed))
+                    let text = model.focus == .query ? "Tab, then \(key)" : "\(key) \(notRequested)"
+                    entries.append(PartEntry(label: label, text: text, style: .dimmed))
                 }
             case .value(let value): entries.append(PartEntry(label: label, text: words(value), key: key))
             case .none: entries.append(PartEntry(label: label, text: "none", style: .dimmed))

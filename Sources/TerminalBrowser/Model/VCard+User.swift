@@ -1,5 +1,6 @@
 import CommandLineKit
 import DirectorySearch
+import Platform
 
 extension VCard {
     package init(_ user: User) {
@@ -12,6 +13,12 @@ extension VCard {
         add("TITLE", user.jobTitle)
         (company, unit) = (user.companyName, user.department)
         add("LANG", user.preferredLanguage)
-        add("UID", user.id)
+        guard let id = user.id else { return }
+        // A UID is a URI unless it says otherwise (RFC 6350 section 6.7.6).
+        if let uuid = UUID(uuidString: id) {
+            add("UID", "urn:uuid:\(uuid.uuidString.lowercased())")
+        } else {
+            add("UID;VALUE=text", id)
+        }
     }
 }

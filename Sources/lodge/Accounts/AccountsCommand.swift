@@ -81,7 +81,7 @@ struct AccountsCommand: CommandHandler {
         let account = try await context.account(store, named: invocation[Input.account])
         try await OfflineCopies.forget(account, context)
         try await store.remove(account.id)
-        console.note("Removed \(account.label) (\(account.type)) here. The provider was not told: its tokens live on.")
+        console.note("Removed \(account.label) (\(account.type)) from this machine. Its tokens are not revoked.")
         try writeRemoval(account.id, account.type, label: account.label)
         return .done
     }

@@ -14,7 +14,7 @@ import StrictJSON
     nonisolated static let command = Command(
         "refresh", "Refresh tokens now, for cron.",
         discussion: """
-            Without a terminal it prints only failures, one on each line. The exit status is 4 if an account needs a sign-in, otherwise \
+            In a crontab, use the full path: cron searches only /usr/bin and /bin. Without a terminal it prints only failures, one on each line. The exit status is 4 if an account needs a sign-in, otherwise \
             the status of the first failure. With --all, an account with a token that never expires is left unchanged. lodge refreshes 8 accounts \
             at a time. --timeout limits the whole command: accounts refreshed until then stay refreshed.
             """,

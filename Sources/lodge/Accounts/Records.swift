@@ -15,17 +15,32 @@ struct AccountRecord: OutputRecord {
         TableColumn("STATE", .keep),
     ]
 
-    var cells: [String] { [isActive ? "*" : "", account.label, account.displayName ?? "", account.type, state] }
+    var cells: [String] { [isActive ? "*" : "", account.label, name, account.type, state] }
 
-    var state: String {
-        if let reason = account.signInNeeded { return "sign-in needed (\(reason.rawValue))" }
-        guard let expiry = account.accessTokenExpiry else { return "signed in" }
-        if expiry < now, !account.canRefresh { return "sign-in needed (no-refresh-token)" }
-        return "signed in"
+    /// The name of the user. A label replaces the user name in the first column, so it follows here.
+    private var name: String {
+        let name = account.displayName ?? ""
+        guard account.nickname != nil, let userName = account.userName else { return name }
+        return name.isEmpty ? userName : "\(name) (\(userName))"
     }
 
-    var needsSignIn: Bool {
-        account.signInNeeded != nil || (account.accessTokenExpiry.map { $0 < now } ?? false) && !account.canRefresh
+    var state: String {
+        switch reason {
+        case nil: "signed in"
+        case .grantGone?: "sign-in needed (refresh token rejected)"
+        case .answerLost?: "sign-in needed (new tokens lost)"
+        case .noRefreshToken?: "sign-in needed (no refresh token)"
+        case .interactionRequired?: "sign-in needed (provider requires the user)"
+        case .scopeNotGranted?: "sign-in needed (permission not granted)"
+        }
+    }
+
+    var needsSignIn: Bool { reason != nil }
+
+    private var reason: Account.SignInReason? {
+        if let reason = account.signInNeeded { return reason }
+        guard let expiry = account.accessTokenExpiry, expiry < now, !account.canRefresh else { return nil }
+        return .noRefreshToken
     }
 
     var expiry: String {

@@ -22,7 +22,7 @@ import StrictJSON
     let context: CommandContext
 
     private static let columns = [
-        TableColumn("ACCOUNT", .keep), TableColumn("TYPE"), TableColumn("STATE", .keep),
+        TableColumn("ACCOUNT", .keep), TableColumn("USER"), TableColumn("TYPE"), TableColumn("STATE", .wrap),
         TableColumn("TOKEN"), TableColumn("EXPIRY", .keep), TableColumn("REFRESHABLE"), TableColumn("SCOPE"),
     ]
 
@@ -103,7 +103,8 @@ private struct StatusRow: OutputRecord {
         let account = record.account
         let expiry = account.accessTokenExpiry.map { TimeText.expiry($0, now: record.now) } ?? "unknown"
         return [
-            account.label, account.type, record.state, Secret.mask, expiry, account.canRefresh ? "yes" : "no",
+            account.label, account.userName ?? "", account.type, record.state, Secret.mask, expiry,
+            account.canRefresh ? "yes" : "no",
             account.scope.text,
         ]
     }

@@ -161,6 +161,15 @@ import StrictJSON
 
     // MARK: The type
 
+    /// Adds the URL of the directory. Microsoft's documentation and `serve` name Graph's URL with its version, which is another key.
+    private func addDirectory(_ base: String, to keys: inout JSONObject) {
+        guard keys["directory"]?.string ?? "graph" == "graph",
+            let match = base.firstMatch(of: /\/(v1\.0|beta)\/?$/)
+        else { return keys["directoryBase"] = .string(base) }
+        keys["directoryBase"] = .string(String(base[..<match.range.lowerBound]) + "/")
+        keys["api-version"] = .string(String(match.1))
+    }
+
     private func keys() throws -> JSONObject {
         let issuer = invocation[Input.issuer]
         let preset = try preset(issuer: issuer)
@@ -171,7 +180,7 @@ import StrictJSON
         }
         if let issuer { keys["issuer"] = .string(issuer) }
         if let directory = invocation[Input.directory] { keys["directory"] = .string(directory) }
-        if let base = invocation[Input.directoryBase] { keys["directoryBase"] = .string(base) }
+        if let base = invocation[Input.directoryBase] { addDirectory(base, to: &keys) }
         if preset == nil, issuer == nil {
             guard keys["directoryBase"] != nil else {
                 throw usage(

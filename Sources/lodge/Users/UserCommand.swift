@@ -21,7 +21,8 @@ extension CommandContext {
                 reason: "\(store.settings.source) names neither graphAPI nor directoryBase for it",
                 hint: type.isMicrosoft
                     ? "add \"graphAPI\": \"https://graph.microsoft.com/\" to the type"
-                    : "to show the user, run: \(run: "me"); to search, add \"directory\": \"scim\" and \"directoryBase\""
+                    : "to show the signed-in user, run: \(run: "me"); to search, add \"directory\" (graph, scim or google) and "
+                        + "\"directoryBase\" to the type: \(run: "help settings") directory"
             )
         }
         var retry = HTTPRetryPolicy.directory
@@ -267,6 +268,16 @@ extension CommandContext {
         note("The groups are", detail.groups)
     }
 
+    /// Returns the type of an image with this name; `nil` if the name does not say it.
+    private static func mediaType(ofFile name: String) -> String? {
+        switch name.split(separator: ".").last?.lowercased() {
+        case "jpg", "jpeg": "image/jpeg"
+        case "png": "image/png"
+        case "gif": "image/gif"
+        default: nil
+        }
+    }
+
     private func savePhoto(of user: User, _ name: String, _ directory: any UserDirectory) async throws {
         guard let file = invocation[Input.photo] else { return }
         guard let directory = directory as? GraphDirectory else {
@@ -279,5 +290,9 @@ extension CommandContext {
         }
         try await context.write(Array(photo.bytes), to: file, "the photo")
         console.note("The photo (\(photo.mediaType ?? "of an unknown type")) is in \(file).")
+        if let expected = Self.mediaType(ofFile: file), let sent = photo.mediaType, sent.lowercased() != expected {
+            console.note(
+                "The directory sent \(sent), not \(expected): programs that trust the name may not show \(file).")
+        }
     }
 }

@@ -122,6 +122,8 @@ import Testing
             return try String(contentsOf: folder.appending(path: name), encoding: .utf8)
         }
         let cards = try written("a.vcf", [ada, ada], .vCard)
+        // Only a UUID is the URI that a UID is by default (RFC 6350 section 6.7.6).
+        #expect(cards.contains("\r\nUID;VALUE=text:1\r\n"), "\(cards)")
         #expect(cards.contains("FN:Ada Lovelace\r\n") && cards.components(separatedBy: "BEGIN:VCARD").count == 3)
         let rows = try written("a.csv", [ada], .csv).components(separatedBy: "\r\n")
         #expect(rows[0].hasPrefix("id,displayName,") && rows[1].hasPrefix("1,Ada Lovelace,") && rows.count == 3)

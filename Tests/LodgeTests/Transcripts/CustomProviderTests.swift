@@ -84,6 +84,8 @@ import Testing
         let search = await terminal.run("search", "ada")
         #expect(search.status == 8 && search.errors.contains("the account type company has no directory"))
         #expect(search.errors.contains("run: lodge me"), "\(search.errors)")
+        #expect(
+            search.errors.contains("\"directory\" (graph, scim or google) and \"directoryBase\""), "\(search.errors)")
         // Without the userinfo endpoint, the claims of the ID token.
         let file = terminal.folder.appending(path: ".config/lodge/settings.json")
         let text = try String(contentsOf: file, encoding: .utf8)

@@ -154,6 +154,8 @@ import Testing
         }
         let chain = await terminal.run("show", person.id, "--chain", "--fields", "mail", "-o", "csv")
         #expect(chain.output.hasPrefix("mail,managers\r\n") && chain.output.contains("Ada Lovelace"))
+        let alone = await terminal.run("show", person.id, "-o", "vcard")
+        #expect(alone.output.contains("\r\nUID:urn:uuid:\(person.id)\r\n"), "\(alone.output)")
         let card = await terminal.run("show", person.id, "--manager", "-o", "vcard")
         #expect(card.status == 2 && card.errors.contains("--manager has no format vcard"))
     }

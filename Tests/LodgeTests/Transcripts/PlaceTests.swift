@@ -200,7 +200,9 @@ import Testing
         #expect(await terminal.run("sign-in", "local").status == 0)
         let other = await terminal.run("search", "ada")
         #expect(other.status == 8 && !other.errors.contains("graph.microsoft.com"), "\(other.errors)")
-        #expect(other.errors.contains(#""directory": "scim""#) && other.errors.contains(#""directoryBase""#))
+        #expect(
+            other.errors.contains(#"add "directory" (graph, scim or google)"#)
+                && other.errors.contains(#""directoryBase""#))
         let answer = #"{"access_token": "AT", "token_type": "Bearer"}"#
         #expect(await terminal.run("accounts", "import", "--type", "entra", input: answer).status == 0)
         let entra = await terminal.run("search", "ada", "--type", "entra")

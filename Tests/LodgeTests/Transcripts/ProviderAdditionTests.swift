@@ -31,6 +31,23 @@ import Testing
         #expect(await terminal.run("status").output.contains("mine"))
     }
 
+    @Test(arguments: [("v1.0", ["--directory", "graph"]), ("v1.0/", []), ("beta", [])])
+    func `the version in the URL of Graph becomes the version of the type`(
+        version: String, words: [String]
+    ) async throws {
+        let terminal = try await Terminal()
+        let add = await terminal.run(
+            words: ["providers", "add", "mine", "--issuer", "\(terminal.provider.issuer)", "--client-id", "lodge"]
+                + words
+                + ["--directory-base", "\(terminal.provider.graphBase)\(version)", "--scope", "openid User.Read.All"])
+        #expect(add.status == 0, "\(add.errors)")
+        let type = try #require(try Settings(contentsOf: terminal.settings)["mine"])
+        #expect(type.graphAPI == terminal.provider.graphBase && type.graphVersion == version.replacing("/", with: ""))
+        #expect(await terminal.run("sign-in", "mine").status == 0)
+        let search = await terminal.run("search", "ada", "--limit", "1")
+        #expect(search.status == 0, "\(search.errors)")
+    }
+
     @Test func `adding a type keeps the comments and layout of the settings file`() async throws {
         let terminal = try await Terminal()
         let old = """

@@ -91,7 +91,10 @@ import Testing
         #expect(lost.errors.contains("hint: lodge sign-in"))
         let bad = await terminal.run("status")
         #expect(bad.status == 4)
-        #expect(bad.output.contains("sign-in needed (grant-gone)"))
+        #expect(bad.output.contains("sign-in needed (refresh token rejected)"), "\(bad.output)")
+        #expect(await terminal.run("accounts").output.contains("sign-in needed (refresh token rejected)"))
+        let json = try JSONValue(parsing: await terminal.run("accounts", "-o", "json").output).array
+        #expect(json?.first?.object?["signInNeeded"] == "grant-gone")
         // The account remains, and a new sign-in restores it.
         #expect(await terminal.run("sign-in").status == 0)
         #expect(await terminal.run("accounts").lines.count == 2)

@@ -44,6 +44,17 @@ import Testing
         #expect(try Data(contentsOf: URL(filePath: late)) == Data(contentsOf: URL(filePath: real)))
     }
 
+    @Test func `the name of a photo file is compared with the type that the directory sent`() async throws {
+        let terminal = try await signedIn()
+        for (name, differs) in [("ada.jpg", true), ("ada.JPEG", true), ("ada.png", false), ("ada", false)] {
+            let file = terminal.folder.appending(path: name).path
+            let done = await terminal.run("show", "ada@contoso.example", "--photo", file)
+            #expect(done.status == 0 && done.errors.contains("The photo (image/png) is in \(file)."), "\(done.errors)")
+            #expect(
+                done.errors.contains("The directory sent image/png, not image/jpeg") == differs, "\(done.errors)")
+        }
+    }
+
     /// Returns the content of a named pipe until its writer closes it.
     private nonisolated static func contents(of pipe: String) -> Data {
         let file = open(pipe, O_RDONLY)
