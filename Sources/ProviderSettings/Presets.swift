@@ -26,8 +26,12 @@ public struct ProviderPreset: Sendable, Equatable {
     public let placeholders: [Placeholder]
     /// The keys that the user must add, in order: usually `clientId`.
     public let needs: [String]
+    /// The steps that register a client with the provider, in order.
+    public let registrationSteps: [String]
     /// Notes for the user before the first sign-in.
     public let notes: [String]
+    /// The tests of this preset and their servers.
+    public let tests: [String]
     /// Additional members of a dynamic registration that this provider requires (RFC 7591).
     public let registration: JSONObject
     /// The keys of the type, with `{placeholder}` in their strings.
@@ -59,7 +63,9 @@ public struct ProviderPreset: Sendable, Equatable {
                 defaultValue: member.value.object?.text("default"))
         }
         needs = strings("needs")
+        registrationSteps = strings("register")
         notes = strings("notes")
+        tests = strings("tested")
         registration = file["registration"]?.object ?? JSONObject()
         self.type = type
     }

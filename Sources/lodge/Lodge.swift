@@ -119,7 +119,8 @@ import Dispatch
             guard let folder = arguments.dropFirst().first else { return .usage }
             let isManual = arguments.first == "__manual"
             do {
-                for page in isManual ? ManualPage.all(commandSyntax) : ReferencePage.all(commandSyntax) {
+                for page in isManual ? ManualPage.all(commandSyntax) : ReferencePage.all(commandSyntax) + PresetPage.all
+                {
                     try page.text.write(toFile: folder + "/" + page.name, atomically: false, encoding: .utf8)
                 }
             } catch {

@@ -70,6 +70,26 @@ enum PresetFiles {
     }
 
     @Test(arguments: ProviderPreset.all)
+    func `a preset has the steps of a registration and reports its tests`(preset: ProviderPreset) {
+        #expect(preset.registrationSteps.count >= (preset.name == "local" ? 1 : 3))
+        #expect(!preset.tests.isEmpty)
+        // Only servers that a machine of the tests can install are tested.
+        let hasServer = ["glewlwyd", "local", "openid"].contains(preset.name)
+        #expect(preset.tests[0].hasPrefix("No test uses ") != hasServer)
+        for text in preset.registrationSteps + preset.notes + preset.tests {
+            #expect(text.hasSuffix(".") && text.first?.isLowercase != true, "\(text)")
+        }
+    }
+
+    @Test(arguments: ProviderPreset.all)
+    func `a preset names the redirect URI to register`(preset: ProviderPreset) throws {
+        let type = try preset.accountType(filling: Self.filling(preset))
+        // Google allows every port of this machine without an entry.
+        guard !["google", "local"].contains(preset.name) else { return }
+        #expect(preset.registrationSteps.contains { $0.contains(type.redirectURI.text) }, "\(type.redirectURI.text)")
+    }
+
+    @Test(arguments: ProviderPreset.all)
     func `a preset has only keys that settings have`(preset: ProviderPreset) throws {
         // The settings decoder checks the names of quirks separately.
         for member in preset.type.members where member.name != "quirks" {

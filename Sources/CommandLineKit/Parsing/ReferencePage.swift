@@ -4,11 +4,14 @@ package struct ReferencePage {
     /// The command and those above it, the program first.
     package let chain: [CommandSpec]
 
-    /// The pages of a catalog: of the program, of each of its commands and of each page of help, with the names of their files.
+    /// Returns the pages of a catalog, with the names of their files: `PROGRAM-commands.md`, and one page for each command
+    /// and each page of help. The catalog also needs a root page.
     package static func all(_ syntax: CommandSyntax) -> [(name: String, text: String)] {
         let commands = ([[syntax.root]] + syntax.root.subcommands.map { [syntax.root, $0] }).map { chain in
             let page = ReferencePage(syntax: syntax, chain: chain)
-            return (page.name.replacing(" ", with: "-") + ".md", page.text)
+            return (
+                page.isProgram ? page.name + "-commands.md" : page.name.replacing(" ", with: "-") + ".md", page.text
+            )
         }
         return commands + syntax.reference.pages.map { ($0.documentName(syntax.program) + ".md", text($0, syntax)) }
     }
@@ -19,8 +22,7 @@ package struct ReferencePage {
     private var name: String { chain.map(\.name).joined(separator: " ") }
 
     package var text: String {
-        var lines = ["# \(name)", ""]
-        if isProgram { lines += ["@Metadata {", "    @TechnologyRoot", "}", ""] }
+        var lines = [isProgram ? "# The command \(name)" : "# \(name)", ""]
         lines += [Self.escaped(command.summary), "", "## Overview", ""]
         lines += body(command, HelpText(syntax: syntax).usage(chain))
         for below in isProgram ? [] : command.subcommands {
@@ -75,19 +77,19 @@ package struct ReferencePage {
         return table(["Option", "Meaning", "Variable"], rows.map { $0.cells + [$0.variable.map(code) ?? ""] })
     }
 
-    private static func table(_ heads: [String], _ rows: [[String]]) -> [String] {
+    package static func table(_ heads: [String], _ rows: [[String]]) -> [String] {
         func line(_ cells: [String]) -> String { "| " + cells.joined(separator: " | ") + " |" }
         return [line(heads), line(heads.map { _ in "---" })] + rows.map(line) + [""]
     }
 
-    private static func block(_ lines: some Collection<String>) -> [String] {
+    package static func block(_ lines: some Collection<String>) -> [String] {
         lines.isEmpty ? [] : ["```"] + lines + ["```", ""]
     }
 
-    private static func code(_ text: String) -> String { "`" + text.replacing("|", with: "\\|") + "`" }
+    package static func code(_ text: String) -> String { "`" + text.replacing("|", with: "\\|") + "`" }
 
-    /// What Markdown would take for its own is written as text.
-    private static func escaped(_ text: String) -> String {
+    /// Escapes the characters that Markdown would interpret.
+    package static func escaped(_ text: String) -> String {
         var escaped = ""
         for character in text {
             if "\\`*_[]<>|#~".contains(character) { escaped.append("\\") }

@@ -23,7 +23,8 @@ struct ProviderRecord: OutputRecord {
 
     /// The shape of types and of presets, which have some members only.
     static let shapeWithPresets = shape.adding([
-        "title": "of a preset", "notes": "array, of a preset", "documentation": "array, of a preset",
+        "title": "of a preset", "registrationSteps": "array, of a preset", "notes": "array, of a preset",
+        "tests": "array, of a preset", "documentation": "array, of a preset",
         "error": "of a type that cannot be used", "remedy": "of a type that cannot be used",
     ])
 
@@ -140,7 +141,10 @@ struct PresetRecord: OutputRecord {
         detail.add(
             "May be set",
             preset.placeholders.compactMap { one in one.defaultValue.map { "\(one.name): \(one.meaning) (\($0))" } })
+        detail.add(
+            "To register a client", preset.registrationSteps.enumerated().map { "\($0.offset + 1). \($0.element)" })
         detail.add("Note", preset.notes)
+        detail.add("Tested", preset.tests)
         detail.add("Documentation", preset.documentation)
         detail.add(
             "To set it up",
@@ -152,8 +156,9 @@ struct PresetRecord: OutputRecord {
         func list(_ words: [String]) -> JSONValue { .array(words.map { .string($0) }) }
         return [
             "name": .string(preset.name), "provider": .string(preset.address), "from": "preset",
-            "title": .string(preset.title), "toFillIn": list(preset.requiredKeys), "notes": list(preset.notes),
-            "documentation": list(preset.documentation),
+            "title": .string(preset.title), "toFillIn": list(preset.requiredKeys),
+            "registrationSteps": list(preset.registrationSteps), "notes": list(preset.notes),
+            "tests": list(preset.tests), "documentation": list(preset.documentation),
         ]
     }
 }

@@ -19,7 +19,7 @@ import StrictJSON
     ) { try ProvidersCommand(context: $0).list() }
 
     nonisolated static let showCommand = Command(
-        "show", "Show one account type or preset, and what must be filled in.",
+        "show", "Show an account type, or how to register a client for a preset.",
         examples: ["lodge providers show github"], arguments: [Input.name],
         json: ProviderRecord.shapeWithPresets
     ) { try ProvidersCommand(context: $0).show() }
@@ -38,8 +38,10 @@ import StrictJSON
 
     nonisolated static let group = Command(
         "providers", "List, check, add and remove account types.",
-        discussion: "Account types are those of the settings file, and presets that a type is built on.",
-        examples: ["lodge providers", "lodge providers check google"],
+        discussion: """
+            The settings file has the account types. A preset has the endpoints, the scopes and the peculiarities of a provider; to \
+            use one, register a client with the provider, and add a type. lodge providers show PRESET lists the steps.
+            """, examples: ["lodge providers", "lodge providers show google", "lodge providers check google"],
         subcommands: [listCommand, showCommand, checkCommand, ProviderAddition.command, ProviderRemoval.command],
         defaultSubcommand: "list")
 

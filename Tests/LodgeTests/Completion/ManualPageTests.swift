@@ -70,7 +70,7 @@ import Testing
 
     @Test func `the reference has every command, every option with its variable, and every help page`() throws {
         let pages = Dictionary(uniqueKeysWithValues: ReferencePage.all(commandSyntax))
-        let program = try #require(pages["lodge.md"])
+        let program = try #require(pages["lodge-commands.md"])
         for command in commandSyntax.root.subcommands {
             let page = try #require(pages["lodge-\(command.name).md"])
             #expect(program.contains("- <doc:lodge-\(command.name)>\n"))
