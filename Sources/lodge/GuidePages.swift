@@ -1,8 +1,13 @@
 import CommandLineKit
 
-/// The pages of help about other programs. Tests/Integration/mail_servers.py and git_server.py run the lines of these pages.
+/// The pages of help about tasks. Tests/Integration/mail_servers.py, git_server.py and scripts.py run the lines of these
+/// pages.
 extension HelpPage {
     static let guides = [
+        HelpPage(name: "scripts", summary: "Use tokens in scripts, cron and CI.", isGuide: true) { $0.scripts },
+        HelpPage(name: "storage", summary: "Choose where accounts and their key are stored.", isGuide: true) {
+            $0.storage
+        },
         HelpPage(name: "mail", summary: "Use OAuth tokens in mail programs.", isGuide: true) { $0.mail },
         HelpPage(name: "git", summary: "Use OAuth tokens in git.", isGuide: true) { $0.git },
     ]
@@ -11,6 +16,93 @@ extension HelpPage {
 extension HelpText {
     private func block(_ title: String, _ lines: [String]) -> [String] {
         ["", title + ":", ""] + lines.map { $0.isEmpty ? "" : "  " + $0 }
+    }
+
+    fileprivate var scripts: [String] {
+        block(
+            "Send a request",
+            [
+                "lodge request GET '/users?$top=100' --paginate --retry 3",
+                "lodge request PUT https://api.example/photo --data @ada.jpg --output photo.json",
+                "lodge token --header | curl -H @- https://graph.microsoft.com/v1.0/me",
+            ])
+            + paragraph(
+                "lodge request refreshes the token and repeats the request if the API rejects it. Pass a token by a pipe, a file or the "
+                    + "environment, never as an argument: other users can read arguments.")
+            + block("Run a program with the token in OAUTH2_ACCESS_TOKEN", ["lodge exec -- python3 report.py"])
+            + block(
+                "Get a token that is valid for a while, or everything about it",
+                ["lodge token --min-validity 10m", "lodge token --output json", "lodge token --sasl xoauth2"])
+            + paragraph(
+                "--sasl prints the complete SASL response in base64: xoauth2 or oauthbearer. For mutt and other mail programs, see lodge "
+                    + "help mail.")
+            + block("Keep sign-ins that you rarely use (crontab)", ["0 6 * * 1 /usr/bin/lodge accounts refresh --all"])
+            + paragraph(
+                "It prints only failures, and ends with 4 if an account needs a sign-in. cron has another PATH: write the full path."
+            )
+            + block(
+                "In CI, as the application itself",
+                [
+                    "export LODGE_SETTINGS=$PWD/settings.json LODGE_STORE=$PWD/store LODGE_NO_INPUT=1",
+                    "lodge providers add ci --issuer https://id.example --client-id ID --client-secret-env SECRET",
+                    "lodge sign-in ci --client-credentials", "lodge exec -- ./deploy", "lodge sign-out",
+                ])
+            + block(
+                "In CI, with a sign-in of yours",
+                [
+                    "lodge accounts export --reveal-secrets --output-file accounts.json",
+                    "lodge accounts import accounts.json",
+                ])
+            + paragraph(
+                "Run the first command on your machine, and save the file as a secret of the CI system. If the provider rotates refresh "
+                    + "tokens, use only one of the two copies.")
+            + paragraph(
+                "LODGE_NO_INPUT=1 ends a command with 4 instead of a prompt. The exit status tells a script what to do: lodge help "
+                    + "exit-statuses. With --output json, an error is an object on standard error.")
+    }
+
+    fileprivate var storage: [String] {
+        section(
+            "Locations",
+            [
+                (
+                    "settings",
+                    "--settings, otherwise LODGE_SETTINGS, otherwise settings.json or settings.plist in $XDG_CONFIG_HOME/lodge "
+                        + "(~/.config/lodge)"
+                ),
+                (
+                    "accounts",
+                    "accounts.sqlite in --store, otherwise in LODGE_STORE, otherwise in $XDG_DATA_HOME/lodge (~/.local/share/lodge)"
+                ),
+                ("key", "accounts.key in the same folder, or the location that lodge config shows"),
+                ("offline copies", "files in the same folder, not encrypted: lodge sync --forget"),
+            ])
+            + paragraph("lodge status shows these paths, and lodge config the source of each value.")
+            + section(
+                "Locations of the key",
+                [
+                    ("key-file", "a file of mode 0600 (the default); works without a desktop, in cron and over SSH"),
+                    ("secret-service", "the keyring of the desktop"),
+                    ("keychain", "the Keychain of macOS (not tested)"),
+                    ("passphrase", "a passphrase, which you enter, or store in the file LODGE_PASSPHRASE_FILE"),
+                    ("fd:N", "file descriptor N: LODGE_KEY_CUSTODY=fd:3 lodge … 3< FILE"),
+                ])
+            + block("Move the key", ["lodge config set key-custody secret-service"])
+            + block(
+                "Share accounts between machines",
+                [
+                    "export LODGE_STORE='postgresql://worker@db.example/accounts?sslmode=verify-full'",
+                    "export PGPASSFILE=$HOME/.pgpass",
+                ])
+            + paragraph(
+                "PostgreSQL 12 or later can store the accounts of several hosts or containers: one of them refreshes a token for all, and "
+                    + "all see a new account immediately. All machines need libpq and the same key: passphrase, fd:N, or a copy of the key "
+                    + "file. Each command costs one connection, and a refresh a second one. If the server is unreachable, no command gets a "
+                    + "token. lodge refuses a password in --store, which other users can read.")
+            + paragraph(
+                "Do not link to the database file. Copy or restore the folder as a whole, while no program uses it. lodge accounts salvage "
+                    + "copies the readable accounts of a damaged store. If the store cannot be written, lodge saves new tokens, sealed, in "
+                    + "accounts.rescue-…, and the next command imports them.")
     }
 
     fileprivate var mail: [String] {

@@ -26,7 +26,7 @@ extension ProgramReference {
 
     /// The variables that lodge or one of its libraries reads, besides those of the global options. A test compares them with the sources.
     private static let variables = [
-        ("LODGE_KEY_CUSTODY", "storage of the key: lodge help config set"),
+        ("LODGE_KEY_CUSTODY", "location of the key: lodge help storage"),
         ("LODGE_PASSPHRASE_FILE", "file with the passphrase of the key"),
         ("LODGE_PAGER, PAGER", "program that shows long tables"),
         ("NO_COLOR, CLICOLOR", "no color if NO_COLOR is not empty or CLICOLOR is 0"),

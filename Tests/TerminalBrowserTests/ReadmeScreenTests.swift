@@ -21,7 +21,7 @@ import Testing
         ("아담 김 (Adam Kim)", "akim", "Developer"),
     ]
 
-    /// Creates the browser whose screens the README shows.
+    /// Returns a list of users with the detail of one of them.
     private func readme(_ columns: Int, _ rows: Int) -> DrivenModel {
         var browser = DrivenModel(columns: columns, rows: rows)
         let users = Self.users.enumerated().map { location, person in
@@ -45,7 +45,7 @@ import Testing
         return browser
     }
 
-    @Test func `the README screen of 80 by 24`() {
+    @Test func `a list and its detail in 80 by 24`() {
         compare(
             readme(80, 24),
             #"""
@@ -76,7 +76,7 @@ import Testing
             """#)
     }
 
-    @Test func `the README screen of 120 by 30`() {
+    @Test func `a list and its detail in 120 by 30`() {
         compare(
             readme(120, 30),
             #"""
