@@ -4,6 +4,7 @@ SWIFT ?= swift
 PREFIX ?= /usr/local
 DESTDIR ?=
 OUTPUT ?= .build/docs
+PORT ?= 8766
 
 # How often `make soak` kills, and the seed of its random numbers.
 KILLS ?= 2000
@@ -38,7 +39,7 @@ PROGRAM := .build/release/lodge
 SOURCES := $(wildcard Package.swift Sources Tests Examples Benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test lint format docs integration fuzz soak bench install install-files package uninstall clean
+.PHONY: help deps build demo test lint format docs docs-serve record integration fuzz soak bench install install-files package uninstall clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -68,8 +69,15 @@ lint: deps ## Check layout, wording and dependencies of the code
 format: deps ## Format the code
 	@$(SWIFT) format --in-place --recursive --parallel $(SOURCES)
 
-docs: deps ## Build the documentation of every library: .build/docs
+docs: deps ## Build one site with the documentation of all libraries and the command: .build/docs
 	@.ci/documentation "$(OUTPUT)" $(STRICT) $(SWIFTFLAGS)
+
+# Ctrl-C is the usual end, and no error.
+docs-serve: docs ## Build the documentation and show it at http://127.0.0.1:8766 (PORT)
+	@trap 'exit 0' INT; python3 -m http.server --bind 127.0.0.1 --directory "$(OUTPUT)" $(PORT)
+
+record: build ## Record the terminal sessions that README.md shows
+	@LODGE_RECORD=1 Tests/Integration/run "$(CURDIR)/$(PROGRAM)" recording
 
 integration: build ## Check the command against real servers, a real browser and a real terminal
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product store-process 2>&1 | .ci/quiet-build

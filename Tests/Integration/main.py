@@ -19,6 +19,7 @@ import damage
 import demo
 import django_oauth_toolkit
 import doctor
+import documentation
 import failing_provider
 import git_server
 import grants
@@ -56,7 +57,7 @@ from world import ENDINGS, Ports, Unavailable, World, remove_home
 # The topics that need only the program, the longest first, and the topics that need other software.
 ALONE = [
     hostile_input, interrupted, failing_provider, mail_servers, postgresql, shared_store, local_directory, requests_nginx, any_address, clients, browse,
-    damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, git_server, qr_code, recording, scripts,
+    damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, git_server, qr_code, documentation, recording, scripts,
     signed_requests]
 # Servers of other projects, as Python and Debian packages.
 SERVERS = [canaille, django_oauth_toolkit, lemonldap_ng, oidc_provider_mock, scim2_server]
