@@ -1,6 +1,6 @@
-/// The part of the browser that decides: it takes events, returns effects and describes the screen. A test can use another one.
+/// The logic of the browser: handles events, returns effects and describes the screen. A test can replace it.
 package protocol BrowseBehaviour: Sendable {
-    /// Takes an event, with the time since the start, and returns the effects to run.
+    /// Handles an event and returns the effects to run. `now` is the time since the start.
     mutating func handle(_ event: BrowseEvent, at now: Duration) -> [BrowseEffect]
     func screen() -> Screen
 }
@@ -16,7 +16,7 @@ extension BrowseModel: BrowseBehaviour {
 
     private mutating func scrollIntoView() {
         let drawing = BrowseDrawing(model: self)
-        // A notice lies over the last rows, which are the list's where the detail is not below it.
+        // A notice covers the last rows of the list if the detail is not below the list.
         list.scrollIntoView(max(1, layout.listRows - (layout.arrangement == .below ? 0 : drawing.noticeLines.count)))
         if detail.scroll != 0 {
             detail.scroll = max(0, min(detail.scroll, drawing.detailLineCount - layout.detailRows))

@@ -1,9 +1,9 @@
 import CommandLineKit
 
-// MARK: The line of keys, and what is said above it
+// MARK: Notices and the key line
 
 extension BrowseDrawing {
-    /// What is said: what was just done or went wrong, and below it the countdown. Where there is one row for both, the countdown is short.
+    /// The notice, and below it the countdown. With only one row for both, the countdown is short.
     var noticeLines: [ScreenLine] {
         let columns = model.size.columns
         let limit = max(1, min(3, model.layout.bodyRows / 3))
@@ -38,13 +38,13 @@ extension BrowseDrawing {
         return ("", .plain)
     }
 
-    /// The key that helps after a search failed.
+    /// Returns the hint with the key that helps after a failed search.
     func remedy(_ failure: BrowseFailure) -> String {
         let isQuery = model.focus == .query
         return failure.needsSignIn ? "\(isQuery ? "Enter" : "a") signs in." : "\(isQuery ? "Enter" : "R") tries again."
     }
 
-    /// The keys that matter now. The last two of the candidates are always there, the others as far as there is room.
+    /// The keys that are available now. The last two are always shown, the others if there is room.
     var bar: ScreenLine {
         var line = ScreenLine(columns: model.size.columns)
         let candidates = barKeys
@@ -114,7 +114,7 @@ extension BrowseDrawing {
         }
     }
 
-    /// Those of the keys that lead somewhere: the copy on this machine has nothing of what is around a person.
+    /// Returns the keys that work here: the offline copy has no managers, reports or groups.
     private func usable(_ keys: [(key: String, words: String)]) -> [(key: String, words: String)] {
         model.isOffline ? keys.filter { !["m", "r", "M", "p"].contains($0.key) } : keys
     }

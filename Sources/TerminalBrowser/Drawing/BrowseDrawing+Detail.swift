@@ -4,7 +4,7 @@ import DirectorySearch
 // MARK: The detail
 
 extension BrowseDrawing {
-    /// How many lines of somebody's groups are shown.
+    /// The maximum number of groups shown.
     private static let maximumGroups = 500
     private static let picture = ScreenSize(columns: 16, rows: 8)
 
@@ -39,7 +39,7 @@ extension BrowseDrawing {
             return entries.remove(at: position)
         }
         _ = take("Name")
-        // Said once where it is the mail address, as it is for most.
+        // Omitted if it equals the mail address, as it usually does.
         if entries.first(where: { $0.label == "UPN" })?.values == entries.first(where: { $0.label == "Mail" })?.values {
             _ = take("UPN")
         }
@@ -64,7 +64,7 @@ extension BrowseDrawing {
 
     private func detailFailureLines(_ columns: Int) -> [ScreenLine] {
         guard let failure = model.detail.failure else { return [] }
-        // A network that is gone is told once, where the keys are.
+        // A network error is shown only once, above the key line.
         if failure.isNetwork, model.search.failure?.isNetwork == true { return [] }
         let isQuery = model.focus == .query
         let method =
@@ -81,7 +81,8 @@ extension BrowseDrawing {
         var key: String?
     }
 
-    /// What is around the person: what it is, that there is none, or why it is not known, each with the key that shows more.
+    /// Returns one entry for each part (manager, reports, groups): its value, its absence or its error, with the key
+    /// that shows more.
     private func partEntries(_ known: RecentDetails.Known, _ row: ResultList.Row) -> [PartEntry] {
         let detail = known.detail
         var entries: [PartEntry] = []
@@ -145,7 +146,7 @@ extension BrowseDrawing {
 
     // MARK: The photo
 
-    /// The columns and rows at the right of the first lines that belong to the photo.
+    /// The columns and rows at the right of the first lines that are reserved for the photo.
     private var pictureReservation: ScreenSize? {
         guard model.detail.showsPhoto, let id = model.detail.target, let photo = model.photos[id], photo != nil,
             model.layout.detailColumns >= Self.picture.columns * 2 + 8, model.layout.detailRows >= Self.picture.rows
@@ -153,16 +154,16 @@ extension BrowseDrawing {
         return Self.picture
     }
 
-    /// The photo and its place: at the right end of the detail's first lines.
+    /// The photo and its area at the right end of the detail's first lines.
     var picture: ScreenPicture? {
         guard pictureReservation != nil, model.overlay == nil, !model.detail.showsGroups, model.detail.scroll == 0,
             !model.list.rows.isEmpty, let id = model.detail.target, case .some(.some(let photo)) = model.photos[id]
         else { return nil }
         let layout = model.layout
         if layout.arrangement == .single, model.focus != .detail { return nil }
-        // Below the query line and the pane's heading; where the panes are one below the other, below the list with its heading.
+        // Below the query line and the pane's heading. If the panes are stacked, also below the list and its heading.
         let row = layout.arrangement == .below ? 1 + layout.listRows + 1 + 1 : 2
-        // What is said at the bottom is read first.
+        // A notice at the bottom takes precedence over the photo.
         guard row + Self.picture.rows <= 1 + layout.bodyRows - noticeLines.count else { return nil }
         return ScreenPicture(
             name: id, bytes: photo.bytes,
@@ -172,19 +173,19 @@ extension BrowseDrawing {
     }
 }
 
-/// Labels and values one below the other, with room left for a picture at the right of the first lines.
+/// Lines of labels and values, with space for a picture at the right of the first lines.
 private struct DetailBlock {
-    /// The column that values begin at.
+    /// The column in which values start.
     static let labelColumns = 12
 
     let columns: Int
     let reserved: ScreenSize?
-    /// How many lines there are already.
+    /// The number of lines so far.
     var lines = 0
 
     private var room: Int { reserved.map { lines < $0.rows ? columns - $0.columns - 2 : columns } ?? columns }
 
-    /// The lines of an entry. Text is made visible here.
+    /// Returns the lines of an entry. Escapes invisible characters.
     mutating func entry(_ label: String, _ values: [(text: String, style: ScreenStyle)], key: String? = nil)
         -> [ScreenLine]
     {

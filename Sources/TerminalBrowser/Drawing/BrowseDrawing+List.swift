@@ -8,7 +8,8 @@ extension BrowseDrawing {
 
     private static let gap = 2
 
-    /// The columns that there is room for, with their widths: by the pane's width alone, so that nothing moves while people come.
+    /// Returns the columns that fit, with their widths. The widths depend only on the pane, so columns do not move
+    /// while results load.
     private func listGrid(_ columns: Int) -> [(Column, Int)] {
         let room = columns - Self.gap
         func shares(_ parts: [(Column, Int)]) -> [(Column, Int)] {
@@ -40,7 +41,7 @@ extension BrowseDrawing {
         return heading(title, listCount, columns, isActive: model.focus == .list && model.overlay == nil)
     }
 
-    /// How many there are, and what else is to be known of them, in few words.
+    /// The number of results and their state, in short.
     private var listCount: String {
         var parts: [String] = []
         if !model.marked.isEmpty { parts.append("\(BrowseModel.grouped(model.marked.count)) marked") }
@@ -57,14 +58,14 @@ extension BrowseDrawing {
         return parts.joined(separator: " · ")
     }
 
-    /// The rows in view; people beyond them cost nothing.
+    /// Returns the visible rows. The cost does not depend on the length of the list.
     func listLines(_ columns: Int, _ rows: Int) -> [ScreenLine] {
         let grid = listGrid(columns)
         let needles = model.list.text.map(MatchHighlighter.init)
         var lines = model.list.rows[min(model.list.top, model.list.rows.count)...].prefix(rows).enumerated().map {
             position, row in listLine(row, model.list.top + position, grid, needles, columns)
         }
-        // The copy on this machine has no pages: what is not among its first people is found with more letters.
+        // The offline copy has no pages: to find more users, type more letters.
         let isAllThereIs = model.list.isCut || (model.list.hasMore && model.isOffline)
         if lines.count < rows, isAllThereIs || (model.list.hasMore && model.list.number != model.search.live) {
             let words =
@@ -114,9 +115,9 @@ extension BrowseDrawing {
         }
     }
 
-    // MARK: Nobody to list
+    // MARK: The empty list
 
-    /// What is said in place of a list: what to do, what is happening, or what was searched and what to try.
+    /// Returns the text shown instead of a list: the next step, the progress, or the search without results.
     func emptyLines(_ columns: Int) -> [ScreenLine] {
         var lines = [ScreenLine(columns: columns)]
         if model.layout.bodyRows < 6 { lines = [] }
@@ -133,7 +134,7 @@ extension BrowseDrawing {
         func quiet(_ text: String) -> ScreenText { ScreenText(text: text, style: .dimmed) }
         guard model.accounts != nil else { return [quiet("Opening the accounts…")] }
         if model.mustSignIn {
-            // Where there is room for little, what to do comes first.
+            // On a small screen, show what to do first.
             if model.layout.bodyRows < 6 { return [ScreenText(text: "Enter signs in.", style: .key)] }
             return [
                 plain("Welcome. You are not signed in yet."), ScreenText(text: "Enter signs in.", style: .key),

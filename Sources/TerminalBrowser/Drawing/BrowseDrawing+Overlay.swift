@@ -1,9 +1,9 @@
 import CommandLineKit
 
-// MARK: Menus, the sign-in, the log and the help
+// MARK: Menus, the log and the help
 
 extension BrowseDrawing {
-    /// The menu that is open, with its heading, so that the chosen row is in view.
+    /// Returns the open menu with its heading, scrolled to the selected row.
     func menuLines(_ columns: Int, _ rows: Int) -> [ScreenLine] {
         let title: String
         let selected: Int

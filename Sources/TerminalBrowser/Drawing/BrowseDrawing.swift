@@ -2,7 +2,7 @@ import CommandLineKit
 
 // MARK: The whole screen
 
-/// Draws a model. The screen depends on nothing but the model.
+/// Draws a model. The screen depends only on the model.
 struct BrowseDrawing {
     let model: BrowseModel
 
@@ -32,7 +32,7 @@ struct BrowseDrawing {
         return screen
     }
 
-    /// The rows between the query line and the line of keys.
+    /// The rows between the query line and the key line.
     private var body: [ScreenLine] {
         var lines: [ScreenLine]
         switch model.overlay {
@@ -46,7 +46,7 @@ struct BrowseDrawing {
         return fitted(lines, model.layout.bodyRows, model.size.columns)
     }
 
-    /// So many rows, neither more nor fewer.
+    /// Returns exactly the given number of rows, cut or filled.
     func fitted(_ lines: [ScreenLine], _ rows: Int, _ columns: Int) -> [ScreenLine] {
         var lines = Array(lines.prefix(rows))
         while lines.count < rows { lines.append(ScreenLine(columns: columns)) }
@@ -65,7 +65,7 @@ struct BrowseDrawing {
         }
     }
 
-    /// The menu in the place of the detail, where there is room for it; else in place of everything.
+    /// The menu instead of the detail if it fits there, otherwise instead of both panes.
     private var menuBody: [ScreenLine] {
         let layout = model.layout
         guard layout.arrangement == .beside, !model.list.rows.isEmpty else {
@@ -89,7 +89,7 @@ struct BrowseDrawing {
         }
     }
 
-    /// A heading with a line behind it and, at its end, something quiet.
+    /// Returns a heading followed by a rule, with a dimmed text at its end.
     func heading(_ title: String, _ quiet: String, _ columns: Int, isActive: Bool = true) -> ScreenLine {
         var line = ScreenLine(columns: columns)
         let room = TerminalText.width(quiet) + (quiet.isEmpty ? 0 : 1)
@@ -108,7 +108,7 @@ struct BrowseDrawing {
         let start = line.width
         let account = accountName
         let accountRoom = account.isEmpty ? 0 : min(TerminalText.width(account), model.size.columns / 3) + 2
-        // The cursor may stand behind the last letter.
+        // The cursor can be after the last letter.
         let room = max(1, model.size.columns - start - accountRoom - 1)
         let (shown, cursor) = window(of: model.query, room)
         if model.query.text.isEmpty {
@@ -123,7 +123,8 @@ struct BrowseDrawing {
         return (line, min(start + cursor, model.size.columns - 1))
     }
 
-    /// The name of the account in so many columns. A type that tells it from another one of its name is cut last.
+    /// Returns the account name, shortened to the given width. A type that distinguishes accounts of the same name is
+    /// cut last.
     private func shortened(_ account: String, _ columns: Int) -> String {
         let type = model.currentAccount.map { " (\($0.type.visible))" } ?? ""
         let room = columns - TerminalText.width(type)
@@ -133,7 +134,7 @@ struct BrowseDrawing {
         return TerminalText.truncated(String(account.dropLast(type.count)), to: room) + type
     }
 
-    /// The line for the name of the exported file, above the keys, and the column of the cursor.
+    /// The prompt for the name of the export file, above the key line, and the column of its cursor.
     private var exportPrompt: (line: ScreenLine, cursor: Int)? {
         guard case .export(let file) = model.overlay else { return nil }
         var line = ScreenLine(columns: model.size.columns)
@@ -145,7 +146,7 @@ struct BrowseDrawing {
         return (line, min(start + cursor, model.size.columns - 1))
     }
 
-    /// Whom the searches are sent as, in words.
+    /// The name of the account that sends the searches.
     var accountName: String {
         guard model.accounts != nil else { return "" }
         guard let account = model.currentAccount else {
@@ -154,7 +155,7 @@ struct BrowseDrawing {
         return account.label.visible
     }
 
-    /// The part of the text around the cursor that has room, and the cursor's column in it.
+    /// Returns the part of the text around the cursor that fits, and the cursor's column in it.
     private func window(of text: QueryText, _ room: Int) -> (text: String, cursor: Int) {
         let graphemes = text.text.map { String($0).visible }
         let widths = graphemes.map(TerminalText.width)

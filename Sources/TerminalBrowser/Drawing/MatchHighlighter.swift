@@ -1,13 +1,13 @@
 import CommandLineKit
 import Platform
 
-/// The beginnings of words that were searched for, to show them in what was found.
+/// The search words to highlight in the results.
 struct MatchHighlighter: Sendable {
     private let words: [[String]]
 
     init(_ text: String) { words = text.split(separator: " ").map { String($0).visible.map(Self.folded) } }
 
-    /// The text in pieces: what was searched for, and the rest. Nothing is lost and no grapheme is parted.
+    /// Splits a string into matches and other parts. Loses nothing and splits no grapheme.
     func parted(_ text: String) -> [ScreenText] {
         let graphemes = Array(text)
         let letters = graphemes.map(Self.folded)

@@ -1,43 +1,43 @@
 import DirectorySearch
 
-/// An input of the model. A result has the number of its effect, so that a late one is recognized.
+/// An input of the model. A result has the number of its effect, so that the model recognizes late results.
 package enum BrowseEvent: Sendable {
     case key(Key)
-    /// The terminal has this size: the first event, and each time it changes.
+    /// The terminal has this size. This is the first event; it repeats after each change.
     case resized(ScreenSize)
-    /// The time that ``BrowseEffect/wake(at:)`` asked for has come.
+    /// The time requested by ``BrowseEffect/wake(at:)`` has come.
     case tick
-    /// The terminal is there again after a stop.
+    /// The terminal is available again after a suspension.
     case resumed
-    /// The accounts that are kept, and which is used. None: it offers to sign in.
+    /// The stored accounts and the current one. Without accounts, the browser offers a sign-in.
     case accounts([BrowseAccount], current: BrowseAccount.ID?)
-    /// A page of users: the first, or an additional one.
+    /// A page of users: the first or an additional one.
     case users(Int, BrowsePage)
-    /// The users of the offline copy for a text that is still being typed.
+    /// Users of the offline copy for the text being typed.
     case localPreview(Int, BrowsePage)
-    /// A user with the requested parts: also the result for reports and for groups.
+    /// A user with the requested parts. Also the result of a request for reports or groups.
     case detail(Int, UserDetail)
-    /// A person's photo; nil when there is none.
+    /// A user's photo, or `nil` for a user without a photo.
     case photo(Int, UserPhoto?)
-    /// The request of this number failed.
+    /// The request with this number failed.
     case failed(Int, BrowseFailure)
     case signIn(Int, SignInProgress)
-    /// A text was copied; by what: `wl-copy`, `OSC 52`.
+    /// A text was copied by this means: `wl-copy`, `OSC 52`.
     case copied(String, by: String)
     /// The text was not copied, for this reason.
     case copyFailed(String)
-    /// The marked people were written to this file.
+    /// The marked users were written to this file.
     case exported(count: Int, file: String)
     /// The marked users were not exported, for this reason.
     case exportFailed(String)
-    /// A line for the request log, without secrets: `200 12 ms GET /v1.0/users?…`.
+    /// A line for the request log, with secrets redacted: `200 12 ms GET /v1.0/users?…`.
     case logged(String)
 }
 
-/// An account, as the browser lists it.
+/// An account in the list of the browser.
 package struct BrowseAccount: Identifiable, Hashable, Sendable {
     package var id: String
-    /// How it is called: the person's own name for it, or the user name.
+    /// The name shown: the label set by the user, or the user name.
     package var label: String
     package var type: String
     package var needsSignIn: Bool
@@ -49,7 +49,7 @@ package struct BrowseAccount: Identifiable, Hashable, Sendable {
         self.needsSignIn = needsSignIn
     }
 
-    /// The accounts with labels that tell them apart: where two types have one of the same name, each says its type.
+    /// Returns the accounts with unique labels: adds the type if accounts of several types have the same name.
     package static func disambiguated(_ accounts: [BrowseAccount]) -> [BrowseAccount] {
         let counts = Dictionary(accounts.map { ($0.label, 1) }, uniquingKeysWith: +)
         return accounts.map { account in
@@ -65,14 +65,14 @@ package enum BrowseSource: Hashable, Sendable {
     case directory
 }
 
-/// Some of the people of a search.
+/// A page of search results.
 package struct BrowsePage: Sendable {
     package var users: [User]
     package var hasMore: Bool
     package var source: BrowseSource
-    /// Whether these follow those that came before; if not, they replace them.
+    /// Whether these users follow the previous page. Otherwise they replace it.
     package var isContinuation: Bool
-    /// Whether the offline copy that they come from is not complete yet.
+    /// Whether the users come from an incomplete offline copy.
     package var isPartial = false
 
     package init(users: [User], hasMore: Bool, source: BrowseSource, isContinuation: Bool, isPartial: Bool = false) {
@@ -84,14 +84,14 @@ package struct BrowsePage: Sendable {
     }
 }
 
-/// Why something did not come, in the words of the command's errors.
+/// The error of a request, with the text of the command's messages.
 package struct BrowseFailure: Error, Hashable, Sendable {
-    /// What happened: `the directory takes no more requests for now`.
+    /// The problem: `too many requests`.
     package var summary: String
     package var reason: String?
-    /// What to do, if anything.
+    /// The remedy, if there is one.
     package var hint: String?
-    /// How long the service asks to wait.
+    /// The delay that the service requires before a retry.
     package var retryAfter: Duration?
     /// Whether a sign-in helps.
     package var needsSignIn = false
@@ -112,11 +112,11 @@ package struct BrowseFailure: Error, Hashable, Sendable {
 }
 
 package enum SignInProgress: Hashable, Sendable {
-    /// The browser was opened at this address, and comes back by itself.
+    /// The browser was opened with this URL. The redirect ends the sign-in.
     case browser(address: String)
-    /// A code to enter at this address on any device.
+    /// A code to enter at this URL on any device.
     case code(String, address: String)
-    /// Done: the account that was added follows in ``BrowseEvent/accounts(_:current:)``.
+    /// The sign-in succeeded. ``BrowseEvent/accounts(_:current:)`` with the new account follows.
     case done(label: String)
     case failed(BrowseFailure)
 }

@@ -1,11 +1,11 @@
-/// The format of a file with users, which the extension of its name selects.
+/// The format of an export file, selected by the file name extension.
 package enum BrowseExportFormat: String, CaseIterable, Sendable {
     /// vCards, for address books.
     case vCard = "vcf"
     case csv
     case json
 
-    /// Creates the format of a file; `nil` for another extension.
+    /// Creates the format for a file name, or returns `nil` if the extension is unknown.
     init?(file: String) {
         let name = file.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
         guard let point = name.lastIndex(of: "."), point != name.startIndex else { return nil }

@@ -1,21 +1,21 @@
-/// Where the panes are on a screen of some size.
+/// The arrangement of the panes for a screen size.
 struct BrowseLayout: Hashable, Sendable {
     enum Arrangement: Hashable, Sendable {
-        /// The detail is at the right of the list.
+        /// The detail is to the right of the list.
         case beside
         /// The detail is below the list.
         case below
-        /// There is room for one of them: the one that has the keys.
+        /// Only one pane fits: the focused one.
         case single
     }
 
-    /// From so many columns on the detail stands beside the list.
+    /// The minimum number of columns for showing the detail next to the list.
     static let columnsForBoth = 100
-    /// On smaller screens nothing can be shown.
+    /// The minimum screen size.
     static let smallest = ScreenSize(columns: 20, rows: 5)
 
     var arrangement: Arrangement
-    /// The rows between the query line and the line of keys.
+    /// The number of rows between the query line and the key line.
     var bodyRows: Int
     var listRows: Int
     var listColumns: Int
@@ -34,7 +34,7 @@ struct BrowseLayout: Hashable, Sendable {
             detailRows = listRows
         } else if bodyRows >= 6 {
             arrangement = .below
-            // What the two headings leave; the list gets a little less than half.
+            // The two headings take two rows. The list gets slightly less than half of the others.
             let rows = bodyRows - 2
             listRows = rows < 12 ? (rows + 1) / 2 : rows * 9 / 20
             detailRows = rows - listRows

@@ -1,6 +1,6 @@
 import CommandLineKit
 
-/// A sign-in that was begun here.
+/// A sign-in in progress.
 struct SignInUnderWay: Sendable {
     var number: Int
     var target: SignInTarget
@@ -8,12 +8,12 @@ struct SignInUnderWay: Sendable {
     var failure: BrowseFailure?
 }
 
-// MARK: Accounts and signing in
+// MARK: Accounts and sign-in
 
 extension BrowseModel {
     var currentAccount: BrowseAccount? { accounts?.first { $0.id == current } }
 
-    /// Whether there is nobody to search as, and nothing but a sign-in helps.
+    /// Whether there is no account, so that only a sign-in is possible.
     var mustSignIn: Bool { accounts?.isEmpty == true }
 
     private static let removed = "The account was removed by another program."
@@ -30,7 +30,7 @@ extension BrowseModel {
         self.current = current
         restart()
         guard let before else {
-            // What was said when the last account went is over.
+            // The notice about the removal of the last account is obsolete.
             if notice?.text.hasPrefix(Self.removed) == true, let account = currentAccount {
                 say("Now searching as \(account.label.visible).", .good)
             }
@@ -41,12 +41,12 @@ extension BrowseModel {
             let words = [Self.removed, next, lost]
             say(words.compactMap { $0 }.joined(separator: " "), .warning)
         } else if let lost {
-            // Behind what was said of the sign-in to another account.
+            // Appended to the notice about the sign-in to another account.
             say([notice?.text, lost].compactMap { $0 }.joined(separator: " "), notice?.style ?? .plain)
         }
     }
 
-    /// Another account sees other people: nothing that was read for the one before is shown.
+    /// Discards all loaded users, because another account can see different ones.
     private mutating func restart() {
         stopJump()
         stopSearch()
@@ -59,15 +59,15 @@ extension BrowseModel {
         details = RecentDetails()
         photos = RecentPhotos()
         detail = DetailPane(showsPhoto: detail.showsPhoto)
-        // Without an account the line at the top is where Enter leads to one.
+        // Without an account, Enter in the query line starts a sign-in.
         if current == nil || !isLongEnough { focus = .query }
         sendSearch()
     }
 
-    /// Whether an account has to be signed in to again, as the store or the directory says.
+    /// Returns whether an account needs a sign-in, according to the store or the directory.
     func needsSignIn(_ account: BrowseAccount) -> Bool { account.needsSignIn || rejectedAccounts.contains(account.id) }
 
-    /// The directory has answered, so it accepts the sign-in of the account in use.
+    /// Notes that the directory accepted the token of the current account.
     mutating func noteAccepted() { if let current { rejectedAccounts.remove(current) } }
 
     mutating func openAccounts() {
@@ -75,7 +75,7 @@ extension BrowseModel {
         overlay = .accounts(selected: accounts.firstIndex { $0.id == current } ?? 0)
     }
 
-    /// What leads to a person who may search: signing in, or the choice of an account.
+    /// Offers a sign-in or the choice of an account.
     mutating func offerSignIn() {
         guard let accounts else { return }
         if accounts.isEmpty {
@@ -87,10 +87,10 @@ extension BrowseModel {
         }
     }
 
-    /// The sign-ins to another account that the menu has behind the accounts: one for each type, where there are several.
+    /// The sign-in entries after the accounts in the menu: one for each type if there are several.
     var signIns: [SignInTarget] { types.count > 1 ? types.map { .another(type: $0) } : [.another(type: nil)] }
 
-    /// Whom a sign-in from this place of the account menu is for.
+    /// Returns the account to sign in to for a position of the account menu.
     func signInTarget(_ position: Int) -> SignInTarget {
         let accounts = accounts ?? []
         if accounts.indices.contains(position) { return .account(accounts[position].id) }
@@ -98,7 +98,7 @@ extension BrowseModel {
         return signIns.indices.contains(rest) ? signIns[rest] : .another(type: nil)
     }
 
-    /// The choice of the account menu at this place; those behind the accounts are to sign in to another.
+    /// Selects the entry at a position of the account menu. Entries after the accounts start a new sign-in.
     mutating func chooseAccount(_ position: Int) {
         guard let accounts, accounts.indices.contains(position) else { return signIn(signInTarget(position)) }
         let account = accounts[position]
@@ -136,7 +136,7 @@ extension BrowseModel {
                 accounts?[position].needsSignIn = false
             }
             guard account == current else { return }
-            // The same account may see more now, and what failed for want of the sign-in is asked anew.
+            // The account may now see more, so reload details and repeat the requests that failed without a sign-in.
             details = RecentDetails()
             detail.failure = nil
             if detail.target != nil, detail.running == nil { detail.due = now }

@@ -1,15 +1,15 @@
 import CommandLineKit
 import DirectorySearch
 
-/// Something about a person that can be copied.
+/// A value of a user that can be copied.
 struct CopyChoice: Hashable, Sendable {
-    /// What it is: `Mail`.
+    /// The name of the value: `Mail`.
     var label: String
     var text: String
     var summary: String?
 }
 
-// MARK: Copying, marking, exporting
+// MARK: Copy, mark, export
 
 extension BrowseModel {
     static let maximumMarked = 5000
@@ -42,12 +42,12 @@ extension BrowseModel {
         say("Copied \(what) by \(tool.visible).", .good)
     }
 
-    /// What can be copied of a person: what is known of them, the most wanted first.
+    /// Returns the known values of a user that can be copied, the most useful first.
     func copyChoices(_ row: ResultList.Row) -> [CopyChoice] {
         let user = details[row.id].flatMap { $0.isWhole ? $0.detail.user : nil } ?? row.user
         var choices: [CopyChoice] = []
         func add(_ label: String, _ text: String?) {
-            // What is pasted elsewhere must not press keys there.
+            // Pasted control characters could act as keys in the target program.
             guard let text = text.map(Self.pasteable), !text.isEmpty else { return }
             choices.append(CopyChoice(label: label, text: text))
         }
@@ -93,7 +93,7 @@ extension BrowseModel {
         }
     }
 
-    /// Asks for the file of the marked users.
+    /// Prompts for the export file of the marked users.
     mutating func openExport() {
         guard !marked.isEmpty else { return say("No user is marked: space in the list marks a user.", .warning) }
         overlay = .export(QueryText("users.vcf"))

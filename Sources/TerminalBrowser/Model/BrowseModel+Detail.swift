@@ -4,12 +4,12 @@ import DirectorySearch
 struct DetailPane: Sendable {
     var target: String?
     var due: Duration?
-    /// The question for the person whose answer is awaited.
+    /// The pending request for the user.
     var running: (number: Int, id: String)?
     var failure: BrowseFailure?
     var scroll = 0
     var showsGroups = false
-    /// The question for the groups whose answer is awaited.
+    /// The pending request for the groups.
     var groupsNumber: Int?
     var showsPhoto = false
     var photoNumber: Int?
@@ -21,7 +21,7 @@ struct DetailPane: Sendable {
 extension BrowseModel {
     var known: RecentDetails.Known? { detail.target.flatMap { details[$0] } }
 
-    /// Makes the pane that of the person under the cursor, who is asked for when the cursor rests.
+    /// Shows the selected user in the pane, and requests the details after the debounce interval.
     mutating func followSelection() {
         let id = list.selection.flatMap { $0.id.isEmpty ? nil : $0.id }
         if id != detail.target {
@@ -36,7 +36,7 @@ extension BrowseModel {
         requestPhoto()
     }
 
-    /// No answer about the person in the pane is wanted any more.
+    /// Cancels the requests for the user in the pane.
     mutating func stopDetail() {
         for number in [detail.running?.number, detail.groupsNumber, detail.photoNumber] {
             if let number { emit(.cancel(number)) }
@@ -44,7 +44,7 @@ extension BrowseModel {
         (detail.running, detail.groupsNumber, detail.photoNumber, detail.due) = (nil, nil, nil, nil)
     }
 
-    /// Asks for the person in the pane now.
+    /// Requests the details of the user in the pane immediately.
     mutating func sendDetail() {
         detail.due = nil
         guard let id = detail.target, detail.running == nil, current != nil else { return }
@@ -58,7 +58,7 @@ extension BrowseModel {
         emit(.detail(number, id: id))
     }
 
-    /// An answer about a person: to the question for them, for their reports or for their groups.
+    /// Handles a result about a user: the details, the reports or the groups.
     mutating func take(_ result: UserDetail, _ number: Int) {
         if let running = detail.running, running.number == number {
             detail.running = nil
@@ -76,7 +76,7 @@ extension BrowseModel {
 
     mutating func takeDetailFailure(_ failure: BrowseFailure) {
         detail.running = nil
-        // A question of its own is answered by itself.
+        // A separate request gets its own result.
         let wasJump = jump.map { $0.number == nil } ?? false
         if wasJump { jump = nil }
         if let delay = failure.retryAfter {
@@ -146,7 +146,7 @@ extension BrowseModel {
             .warning)
     }
 
-    /// Says that the answer for the text is not there yet.
+    /// Shows that the search is still in progress.
     mutating func saySearching() {
         say("Still searching for \(query.searchText.visible).", .warning)
         notice?.isUntilResult = true
@@ -154,12 +154,12 @@ extension BrowseModel {
 }
 
 extension UserDetail {
-    /// Whether the directory failed at a part that the detail shows.
+    /// Whether a part shown in the detail failed to load.
     var hasFailedPart: Bool { manager.hasFailed || photo.hasFailed }
 }
 
 extension UserDetail.Part {
-    /// Whether the directory said something that will not change by asking again at once.
+    /// Whether the directory's result is final, so that an immediate retry would not change it.
     var isKnown: Bool {
         switch self {
         case .value, .none, .notPermitted: true

@@ -46,7 +46,7 @@ extension BrowseModel {
         switch key {
         case .character("?"): overlay = .help(down: 0)
         case .enter: enterInQuery()
-        // The list follows the arrows at once, and the text can still be changed.
+        // The arrows move in the list, and the text stays editable.
         case .down, .control("n"): moveSelection(by: 1)
         case .up, .control("p"): moveSelection(by: -1)
         case .pageDown: moveSelection(by: page)
@@ -79,7 +79,7 @@ extension BrowseModel {
         guard !query.text.isEmpty else {
             return picker == nil ? say("ctrl-c ends the program; ? shows the keys.") : emit(.quit)
         }
-        // What is cleared by mistake comes back with `[`.
+        // `[` restores text that was cleared by mistake.
         if !list.rows.isEmpty { isVisited = true }
         edit {
             $0.moveToEnd()
@@ -89,7 +89,7 @@ extension BrowseModel {
 
     // MARK: The list and the detail
 
-    /// How many rows a key moves by, where a page has so many; nil for a key that does not move.
+    /// Returns the number of rows that a key moves by, or `nil` if the key does not move the selection.
     private static func step(_ key: Key, page: Int) -> Int? {
         switch key {
         case .up, .character("k"): -1
@@ -125,7 +125,7 @@ extension BrowseModel {
         if detail.due != nil, !isWaiting { sendDetail() }
     }
 
-    /// One step back: to the list that a manager or reports were asked for in, else to the query line.
+    /// Goes back one step: to the list in which the manager or the reports were requested, otherwise to the query line.
     private mutating func escapeInList() {
         switch list.origin {
         case .reports where !past.isEmpty, .manager where !past.isEmpty: travel(back: true)
@@ -146,7 +146,7 @@ extension BrowseModel {
         }
     }
 
-    /// The letters that mean the same in the list and in the detail.
+    /// Handles the letters that mean the same in the list and in the detail.
     private mutating func pressCommand(_ key: Key) {
         switch key {
         case .character("/"): focus = .query
@@ -172,7 +172,7 @@ extension BrowseModel {
 
     private var page: Int { max(1, layout.listRows - 1) }
 
-    // MARK: What lies over the panes
+    // MARK: Overlays
 
     private mutating func pressOnOverlay(_ key: Key) {
         switch overlay {
@@ -186,7 +186,7 @@ extension BrowseModel {
         }
     }
 
-    /// The row that a key leads to in a menu of so many; nil for a key that does not move.
+    /// Returns the menu row that a key selects, or `nil` if the key does not move the selection.
     private func row(_ key: Key, _ selected: Int, of count: Int) -> Int? {
         let step = key == .tab ? 1 : key == .backTab ? -1 : Self.step(key, page: count)
         return step.map { max(0, min(count - 1, selected + $0)) }
@@ -243,7 +243,7 @@ extension BrowseModel {
         }
     }
 
-    /// Keys of the log, which begins at its end, and of the help, which begins at its start.
+    /// Handles keys of the log, which opens at its end, and of the help, which opens at its start.
     private mutating func pressInText(_ key: Key, _ position: Int, grows: Bool) {
         let page = max(1, layout.bodyRows - 2)
         let step: Int
@@ -258,7 +258,7 @@ extension BrowseModel {
         overlay = grows ? .log(up: position - step) : .help(down: position + step)
     }
 
-    /// No text is scrolled past its ends.
+    /// Limits the scroll position to the length of the text.
     mutating func limitOverlayScroll() {
         let rows = max(1, layout.bodyRows - 1)
         switch overlay {

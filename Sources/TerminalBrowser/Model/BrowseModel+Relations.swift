@@ -1,10 +1,10 @@
 import CommandLineKit
 import DirectorySearch
 
-// MARK: Going to the manager and the reports, and back
+// MARK: Managers, reports and history
 
 extension BrowseModel {
-    /// A place that can be gone back to.
+    /// An entry of the view history.
     struct HistoryEntry: Sendable {
         var query: QueryText
         var list: ResultList
@@ -13,23 +13,23 @@ extension BrowseModel {
         var showsGroups: Bool
     }
 
-    /// People whom a key asked for and who replace the list when they come.
+    /// A requested list of users that replaces the list when it arrives.
     struct Jump: Sendable {
         enum Kind: Hashable, Sendable { case manager, reports }
         var kind: Kind
         var id: String
-        /// The name to speak of that person by.
+        /// The name of the user, for messages.
         var name: String
-        /// The question whose answer is awaited; nil where the person's detail has the answer.
+        /// The number of the pending request, or `nil` if the user's detail contains the result.
         var number: Int?
-        /// Whether the list is theirs already, and is read anew.
+        /// Whether the list already shows these users and is being reloaded.
         var isReload = false
     }
 
     static let maximumHistoryEntries = 50
     static let maximumUsersInHistory = 40_000
 
-    /// Keeps what is shown, so that `[` comes back to it.
+    /// Saves the current view, so that `[` returns to it.
     mutating func remember(query: QueryText? = nil) {
         past.append(historyEntry(query: query))
         future = []
@@ -46,7 +46,7 @@ extension BrowseModel {
             showsGroups: detail.showsGroups)
     }
 
-    /// Goes to the place before this one, or to the one that was left that way.
+    /// Goes back or forward in the history.
     mutating func travel(back: Bool) {
         guard let target = back ? past.last : future.last else {
             return say(back ? "There is nothing to go back to." : "There is nothing to go forward to.")
@@ -71,7 +71,7 @@ extension BrowseModel {
         if detail.showsGroups, known?.detail.groups.isKnown != true { detail.showsGroups = false }
     }
 
-    /// People who were asked for by a key are not wanted any more.
+    /// Cancels the requested list.
     mutating func stopJump() {
         if let number = jump?.number { emit(.cancel(number)) }
         jump = nil
@@ -83,7 +83,7 @@ extension BrowseModel {
         guard let row = list.selection, !row.id.isEmpty else { return sayNoUser() }
         let known = details[row.id]
         if kind == .manager, known?.isWhole != true {
-            // The detail of the user has the manager.
+            // The detail of the user contains the manager.
             begin(Jump(kind: kind, id: row.id, name: row.name), sendsRequest: false)
             sendDetail()
         } else if kind == .manager || known?.detail.reports.isKnown == true {
@@ -110,7 +110,7 @@ extension BrowseModel {
         }
     }
 
-    /// Reads reports or a manager that are the list anew. False: the list is that of a search.
+    /// Reloads a list of reports or a manager. Returns `false` if the list shows search results.
     mutating func reloadRelations() -> Bool {
         switch list.origin {
         case .reports(let name, let id):
@@ -122,7 +122,7 @@ extension BrowseModel {
         return true
     }
 
-    /// The manager or the reports that a key asked for become the list.
+    /// Shows the requested manager or reports as the list.
     mutating func finishJump() {
         guard let jump, let detail = details[jump.id]?.detail else { return self.jump = nil }
         self.jump = nil

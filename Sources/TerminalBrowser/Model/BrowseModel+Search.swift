@@ -1,27 +1,29 @@
 import CommandLineKit
 import DirectorySearch
 
-// MARK: Searching while typing
+// MARK: Search while typing
 
 extension BrowseModel {
-    /// Whether a search is about to be sent or its first answer is awaited.
+    /// Whether a search is scheduled or its first result is pending.
     var isWaiting: Bool { search.due != nil || (search.running.map { $0.number != list.number } ?? false) }
 
-    /// Whether the list is not what the text asks for: it is shown dimmed.
+    /// Whether the list does not match the text, and is therefore dimmed.
     var isOutdated: Bool {
         isWaiting && !hasLocalPreview || (search.failure != nil && list.text != nil && list.text != query.searchText)
     }
 
-    /// Whether the list has the results of another text: a key that acts on a user must wait for the results.
+    /// Whether the list has the results of another text. A key that acts on a user must wait for the results.
     var isForOtherText: Bool { isWaiting && !hasLocalPreview && list.text != query.searchText }
 
-    /// Whether the list is what the copy on this machine has for the text.
+    /// Whether the list shows the offline results for the text.
     private var hasLocalPreview: Bool { list.number != nil && list.number == search.localPreview?.number }
 
-    /// Whether the text is long enough for a search. An ideograph or a Hangul syllable counts as two letters: many family names are one.
+    /// Whether the text is long enough for a search.
+    ///
+    /// An ideograph or a Hangul syllable counts as two letters: many family names are one character.
     var isLongEnough: Bool { TerminalText.width(query.searchText.visible) >= Self.minimumLetters }
 
-    /// Changes the text, and what is asked for with it.
+    /// Changes the text and schedules the search for it.
     mutating func edit(_ change: (inout QueryText) -> Void) {
         let before = query
         change(&query)
@@ -46,7 +48,7 @@ extension BrowseModel {
             stopSearch()
         } else {
             stopSearch()
-            // Without an account there is nobody to ask: it is sent as soon as there is one.
+            // Without an account, the search is sent after the sign-in.
             guard current != nil else { return }
             search.due = dueTime
             localPreview()
@@ -55,14 +57,14 @@ extension BrowseModel {
 
     private var dueTime: Duration { max(now + Self.debounce, delayEnd ?? .zero) }
 
-    /// Looks into the copy on this machine: that costs nobody anything, so it waits for no pause.
+    /// Searches the offline copy immediately, without the debounce interval: this is cheap.
     private mutating func localPreview() {
         search.lastLocalPreview -= 1
         search.localPreview = (search.lastLocalPreview, query.searchText)
         emit(.localPreview(search.lastLocalPreview, text: query.searchText))
     }
 
-    /// Shows what the copy has, unless the text is another by now or the directory has spoken.
+    /// Shows the offline results, unless the text has changed or the directory has already returned results.
     mutating func take(_ localPreview: BrowsePage, localPreview number: Int) {
         guard let preview = search.localPreview, preview.number == number, preview.text == query.searchText else {
             return
@@ -73,19 +75,19 @@ extension BrowseModel {
         if detail.due != nil { detail.due = now + Self.debounce }
     }
 
-    /// What was or will be asked for is not wanted any more.
+    /// Cancels the scheduled and the pending search.
     mutating func stopSearch() {
         search.due = nil
         search.localPreview = nil
         if search.running != nil {
             search.running = nil
-            // What it found so far came from the copy on this machine; no page follows.
+            // The results so far come from the offline copy, which has no more pages.
             search.live = nil
             emit(.cancelSearch)
         }
     }
 
-    /// Asks for what the text says now, unless the directory wants a pause: then after it.
+    /// Sends the search for the current text, after the delay if the directory requires one.
     mutating func sendSearch() {
         search.due = nil
         guard isLongEnough, current != nil else { return }
@@ -100,7 +102,7 @@ extension BrowseModel {
         emit(.search(number, text: query.searchText))
     }
 
-    /// Tries again what failed, or reads the list anew.
+    /// Retries the failed requests or reloads the list.
     mutating func retry() {
         guard current != nil else { return offerSignIn() }
         if detail.failure != nil || known?.detail.hasFailedPart == true {
@@ -117,7 +119,7 @@ extension BrowseModel {
         sendSearch()
     }
 
-    // MARK: Answers
+    // MARK: Results
 
     mutating func take(_ page: BrowsePage, _ number: Int) {
         if page.isContinuation {
@@ -132,7 +134,7 @@ extension BrowseModel {
         if list.isFinal { (search.running, search.localPreview) = (nil, nil) }
         search.failure = nil
         clearWaitingNotice()
-        // The cursor rests from now on, also where it stays on the same person.
+        // Restart the debounce interval, even if the selection stays on the same user.
         if detail.due != nil { detail.due = now + Self.debounce }
     }
 
@@ -158,7 +160,7 @@ extension BrowseModel {
             let isDelayed = failure.retryAfter != nil
             changeList(number) { list in
                 list.isPagePending = false
-                // After a pause it is asked for by itself.
+                // After a delay, the page is requested automatically.
                 list.pageFailure = isDelayed ? nil : failure
             }
             if number == search.live, let delay = failure.retryAfter { self.delay(for: delay) }
@@ -190,7 +192,7 @@ extension BrowseModel {
 
     // MARK: Pages
 
-    /// Asks for the next page when the cursor is near the end.
+    /// Requests the next page if the cursor is near the end.
     mutating func requestNextPage() {
         guard list.hasMore, !isOffline, !list.isCut, list.isFinal, !list.isPagePending, list.pageFailure == nil,
             !isWaiting, delayEnd == nil, let number = list.number, number == search.live,
@@ -200,7 +202,7 @@ extension BrowseModel {
         emit(.nextPage(number))
     }
 
-    /// Changes the list of this number, which may be one that can be gone back to.
+    /// Changes the list with this number, which may be in the history.
     private mutating func changeList(_ number: Int, _ change: (inout ResultList) -> Void) {
         if list.number == number { return change(&list) }
         if let position = past.lastIndex(where: { $0.list.number == number }) { return change(&past[position].list) }

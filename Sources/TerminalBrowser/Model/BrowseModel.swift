@@ -1,61 +1,64 @@
 import CommandLineKit
 import DirectorySearch
 
-/// The state of the browser: a value that takes events and returns effects. It waits for nothing, reads no clock and draws nothing,
-/// so that tests need no terminal, network or time. ``BrowseBehaviour`` adds its drawing.
+/// The state of the browser: a value that handles events and returns effects.
+///
+/// It does not wait, read a clock or draw, so tests need no terminal, network or time. ``BrowseBehaviour`` adds the
+/// drawing.
 package struct BrowseModel: Sendable {
-    /// A part of the screen that can have the keys.
+    /// A part of the screen that can have the focus.
     enum Pane: Hashable, Sendable, CaseIterable { case query, list, detail }
 
-    /// What lies over the panes and has the keys while it does.
+    /// A view over the panes that has the focus while it is open.
     enum Overlay: Sendable {
         case copyMenu([CopyChoice], selected: Int)
         case accounts(selected: Int)
         case signIn(SignInUnderWay)
         case log(up: Int)
         case help(down: Int)
-        /// The name of the file for the marked users.
+        /// The prompt for the export file of the marked users.
         case export(QueryText)
     }
 
-    /// A sentence about what was just done or went wrong. The next key takes it away.
+    /// A message about a result or an error. The next key removes it.
     struct Notice: Hashable, Sendable {
         var text: String
         var style: ScreenStyle
-        /// Whether it speaks of an answer that is awaited, and goes when that comes.
+        /// Whether the message disappears when the pending result arrives.
         var isUntilResult = false
     }
 
-    /// The search that will be or was sent.
+    /// The scheduled or sent search.
     struct Search: Sendable {
         var due: Duration?
-        /// The one whose answer is awaited.
+        /// The pending search.
         var running: (number: Int, text: String)?
-        /// The one whose pages can be asked for: the last that was sent.
+        /// The number of the last search sent, whose pages can be requested.
         var live: Int?
         var failure: BrowseFailure?
-        /// The last look into the copy on this machine, until the directory has spoken. Counted downwards: no search has its number.
+        /// The last offline search, until the directory returns results. Counts down, so that no search has the same
+        /// number.
         var localPreview: (number: Int, text: String)?
         var lastLocalPreview = 0
     }
 
-    /// How long the keys or the cursor rest before something is asked for.
+    /// The delay after a key before a request is sent.
     static let debounce: Duration = .milliseconds(150)
     static let minimumLetters = 2
     static let maximumLogLines = 500
 
-    /// Whether the terminal shows pictures, so that photos come by themselves.
+    /// Whether the terminal shows pictures, so that photos load automatically.
     let showsPictures: Bool
-    /// The types of accounts that have a directory.
+    /// The account types that have a directory.
     let types: [String]
-    /// Whether only the copy on this machine is asked.
+    /// Whether only the offline copy is searched.
     let isOffline: Bool
-    /// The line below the users of a copy on this machine that is not complete.
+    /// The line below users of an incomplete offline copy.
     let incompleteNote: String
-    /// Whether the user chooses users for another program.
+    /// The picker, if the user chooses users for another program.
     let picker: BrowsePicker?
 
-    // What is on the screen.
+    // Screen
     var size = ScreenSize(columns: 80, rows: 24)
     var focus = Pane.query
     var overlay: Overlay?
@@ -67,25 +70,25 @@ package struct BrowseModel: Sendable {
     var photos = RecentPhotos()
     var log: [String] = []
 
-    // What can be gone back to.
+    // History
     var past: [HistoryEntry] = []
     var future: [HistoryEntry] = []
-    /// Whether the list or the detail had the keys since the text was typed, so that it is worth going back to.
+    /// Whether the list or the detail had the focus since the text was typed, so that the view belongs in the history.
     var isVisited = false
 
-    // What is asked for.
+    // Requests
     var search = Search()
     var jump: Jump?
-    /// Until when the directory wants no requests.
+    /// The end of the delay that the directory requires.
     var delayEnd: Duration?
     var lastNumber = 0
     var copying: String?
 
-    // Whom for.
-    /// Nil until the accounts were told.
+    // Accounts
+    /// `nil` until ``BrowseEvent/accounts(_:current:)`` arrives.
     var accounts: [BrowseAccount]?
     var current: BrowseAccount.ID?
-    /// The accounts whose sign-in the directory did not accept when it was asked last. The store may know nothing of it.
+    /// The accounts whose token the directory rejected last. The store may not know this.
     var rejectedAccounts: Set<BrowseAccount.ID> = []
     var marked: [ResultList.Row] = []
     var markedIDs: Set<String> = []
@@ -116,7 +119,7 @@ package struct BrowseModel: Sendable {
         detail.showsPhoto = showsPictures
     }
 
-    /// Updates the state and returns the effects. `now` is the time since the start, which never goes back.
+    /// Handles an event and returns the effects. `now` is the time since the start and never decreases.
     mutating func update(_ event: BrowseEvent, at now: Duration) -> [BrowseEffect] {
         self.now = max(self.now, now)
         effects = []
@@ -146,7 +149,7 @@ package struct BrowseModel: Sendable {
         case .exported(let count, let file):
             if case .export = overlay { overlay = nil }
             say("Wrote \(counted(count, "user", "users")) to \(file.visible).", .good)
-        // The prompt stays, for another name.
+        // The prompt stays open for another name.
         case .exportFailed(let reason): say("\(reason.visible).", .failure)
         case .logged(let line):
             log.append(line.visible)
@@ -163,7 +166,7 @@ package struct BrowseModel: Sendable {
 
     mutating func say(_ text: String, _ style: ScreenStyle = .plain) { notice = Notice(text: text, style: style) }
 
-    /// What was said of an answer that has come now is not true any more.
+    /// Removes a notice about a pending result.
     mutating func clearWaitingNotice() { if notice?.isUntilResult == true { notice = nil } }
 
     var layout: BrowseLayout { BrowseLayout(size) }
@@ -196,13 +199,13 @@ extension BrowseModel {
         if let due = detail.due, due <= now, !isWaiting { sendDetail() }
     }
 
-    /// Wishes for the next tick, if there is anything to wait for that was not wished for yet.
+    /// Requests the next tick, unless it is already requested.
     private mutating func announceWake() {
         var times: [Duration] = []
         if let due = search.due { times.append(due) }
         if let due = detail.due, !isWaiting { times.append(max(due, delayEnd ?? due)) }
         if let until = delayEnd {
-            // When the countdown shows the next number.
+            // The time when the countdown changes.
             times.append(until - .seconds(max(0, Self.wholeSeconds(until - now) - 1)))
         }
         guard let next = times.min(), next != announcedWake else { return }
@@ -215,7 +218,7 @@ extension BrowseModel {
         return Int(clamping: seconds) + (rest > 0 ? 1 : 0)
     }
 
-    /// No request until the service wants some again: at least a second, at most a day.
+    /// Delays all requests as the service requires: at least one second, at most one day.
     mutating func delay(for duration: Duration) {
         delayEnd = max(delayEnd ?? now, now + max(.seconds(1), min(duration, .seconds(86_400))))
     }

@@ -8,10 +8,10 @@ package struct BrowsePicker: Hashable, Sendable {
     package init(requiresMail: Bool) { self.requiresMail = requiresMail }
 }
 
-// MARK: Choosing
+// MARK: Choice
 
 extension BrowseModel {
-    /// Ends with the marked users, or with the selected user if there is no mark.
+    /// Finishes with the marked users, or with the selected user if there are no marks.
     mutating func choose() {
         guard let picker else { return }
         if marked.isEmpty, isForOtherText { return saySearching() }

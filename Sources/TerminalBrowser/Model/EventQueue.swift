@@ -1,8 +1,9 @@
 import Synchronization
 
-/// Events that are not handled yet: keys, results, times. Any thread may post; one task reads all of them at once.
+/// The queue of unhandled events: keys, results and ticks. Any thread can post; one task reads all waiting events
+/// together.
 ///
-/// There is one result for each request. The keyboard stops posting keys while the queue ``isFull``.
+/// Each request has one result. The keyboard stops posting keys while the queue ``isFull``.
 package final class EventQueue: Sendable {
     private struct State {
         var events: [BrowseEvent] = []
@@ -11,7 +12,7 @@ package final class EventQueue: Sendable {
     }
 
     private let state = Mutex(State())
-    /// How many events may wait before the keyboard has to.
+    /// The number of waiting events at which the keyboard pauses.
     private static let capacity = 4096
 
     package init() {}
@@ -23,7 +24,7 @@ package final class EventQueue: Sendable {
 
     package func post(_ events: [BrowseEvent]) { if !events.isEmpty { update { $0.events += events } } }
 
-    /// No more is wanted: whoever waits is told.
+    /// Closes the queue and wakes the reader.
     package func end() { update { $0.isEnded = true } }
 
     private func update(_ change: (inout State) -> Void) {
@@ -34,8 +35,10 @@ package final class EventQueue: Sendable {
         waiter?.resume()
     }
 
-    /// Returns the events since the last call and waits for the first one; nil after the end or if the task is cancelled. One task
-    /// may wait.
+    /// Returns the events since the last call, waiting for the first one. Returns `nil` after the end or if the task is
+    /// cancelled.
+    ///
+    /// Only one task can wait.
     package func next() async -> [BrowseEvent]? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -3,10 +3,10 @@ import CommandLineKit
 enum KeyHelp {
     typealias Entry = (shown: String, keys: [Key], words: String)
 
-    /// Keys that mean something in the same place.
+    /// Keys that apply to the same pane.
     struct Section: Sendable {
         var title: String
-        /// The pane that they are for; nil: every one.
+        /// The pane in which the keys work, or `nil` for every pane.
         var pane: BrowseModel.Pane?
         var entries: [Entry]
     }
@@ -62,11 +62,11 @@ enum KeyHelp {
             ]),
     ]
 
-    /// The column that words begin at, and the fewest columns that they are worth it for: on less they go below their keys.
+    /// The column in which descriptions start, and their minimum width. On a narrower screen they are below the keys.
     private static let wordsColumn = 18
     private static let fewestForWords = 16
 
-    /// The page on a screen of so many columns. No word is cut: what has no room goes on below.
+    /// Returns the help page for the given width. Long lines wrap at words.
     static func lines(_ columns: Int) -> [ScreenLine] {
         var lines: [ScreenLine] = []
         let isBeside = columns >= wordsColumn + fewestForWords

@@ -1,11 +1,11 @@
-/// The text of the query line and the place of its cursor, edited by graphemes.
+/// The text of the query line and its cursor, edited by graphemes.
 struct QueryText: Hashable, Sendable {
-    /// More bytes than this are not taken: no name is that long, and a service would refuse it.
+    /// The maximum length in bytes. No name is longer, and a service would reject it.
     static let maximumBytes = 256
 
-    /// What was typed, as it was typed.
+    /// The typed text, unchanged.
     private(set) var text: String
-    /// How many graphemes stand before the cursor.
+    /// The number of graphemes before the cursor.
     private(set) var cursor: Int
 
     init(_ text: String = "") {
@@ -14,11 +14,12 @@ struct QueryText: Hashable, Sendable {
         insert(text)
     }
 
-    /// What is searched for: the text without spaces around it and with single spaces inside.
+    /// The text to search for: trimmed, with single spaces.
     var searchText: String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
 
-    /// Inserts a text before the cursor: line breaks and tabs become spaces, other control characters are dropped. Returns whether
-    /// some of it had no room.
+    /// Inserts a string before the cursor and returns whether some of it did not fit.
+    ///
+    /// Line breaks and tabs become spaces. Other control characters are dropped.
     @discardableResult mutating func insert(_ new: String) -> Bool {
         var clean = String.UnicodeScalarView()
         var room = Self.maximumBytes - text.utf8.count
@@ -32,7 +33,7 @@ struct QueryText: Hashable, Sendable {
             guard !isCut else { break }
             clean.append(isSpace ? " " : scalar)
         }
-        // A combining mark joins the letter before it, so that the graphemes are counted after both are one text.
+        // A combining mark joins the letter before it, so count the graphemes in the joined text.
         let (before, after) = parts
         let start = before + String(clean)
         text = start + after
@@ -40,7 +41,7 @@ struct QueryText: Hashable, Sendable {
         return isCut
     }
 
-    /// Handles a key of an editor of one line, and ignores other keys. Returns whether some of the text had no room.
+    /// Handles a key of a line editor and returns whether some of the text did not fit. Ignores other keys.
     @discardableResult mutating func edit(_ key: Key) -> Bool {
         switch key {
         case .character(let character): return insert(String(character))
@@ -67,7 +68,7 @@ struct QueryText: Hashable, Sendable {
         cursor = min(cursor, text.count)
     }
 
-    /// Takes the word before the cursor away, with the spaces behind it.
+    /// Deletes the word before the cursor and the spaces after it.
     mutating func deleteWord() {
         deleteBefore { before in
             var rest = before[...]
@@ -81,7 +82,7 @@ struct QueryText: Hashable, Sendable {
 
     mutating func deleteToEnd() { text = parts.before }
 
-    /// Moves the cursor by so many graphemes, as far as there are some.
+    /// Moves the cursor by a number of graphemes, within the text.
     mutating func move(by count: Int) { cursor = max(0, min(text.count, cursor + count)) }
 
     mutating func moveToStart() { cursor = 0 }

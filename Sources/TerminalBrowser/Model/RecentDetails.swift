@@ -1,15 +1,15 @@
 import DirectorySearch
 
-/// What is known of people whose detail was shown: of the last two hundred, so that going back to one costs nothing.
+/// The details of the users shown last, so that going back needs no request.
 struct RecentDetails: Sendable {
     struct Known: Sendable {
         var detail: UserDetail
-        /// Whether the person was asked for, not only their reports or groups.
+        /// Whether the user was requested, not only the reports or groups.
         var isWhole: Bool
         fileprivate var lastUse: Int
     }
 
-    /// How many people are kept; who was not looked at for the longest time goes.
+    /// The maximum number of users. The least recently shown one is removed.
     static let maximumCount = 200
 
     private var known: [String: Known] = [:]
@@ -19,13 +19,13 @@ struct RecentDetails: Sendable {
 
     var count: Int { known.count }
 
-    /// Says that the person is looked at.
+    /// Marks the user as recently shown.
     mutating func touch(_ id: String) {
         uses += 1
         known[id]?.lastUse = uses
     }
 
-    /// Keeps an answer about a person: what it says goes before what was known, and what it was not asked for stays.
+    /// Saves a result about a user. Keeps known parts that the result does not contain.
     mutating func save(_ result: UserDetail, for id: String, isWhole: Bool) {
         uses += 1
         var entry = known[id] ?? Known(detail: result, isWhole: false, lastUse: uses)

@@ -1,14 +1,14 @@
 import DirectorySearch
 
-/// The photos that were shown last, and who has none: at most twenty people, at most a few megabytes.
+/// The photos shown last, including the absence of a photo: at most twenty users and a few megabytes.
 struct RecentPhotos: Sendable {
     static let maximumCount = 20
-    /// How many bytes are kept; one photo is kept always.
+    /// The maximum size in bytes. One photo is always kept.
     static let maximumBytes = 4 << 20
 
     private var photos: [(id: String, photo: UserPhoto?)] = []
 
-    /// The photo of the person of this identifier: nil when it is not known, `.some(nil)` when there is none.
+    /// Returns the photo of a user: `nil` if unknown, `.some(nil)` if the user has no photo.
     subscript(id: String) -> UserPhoto?? { photos.last { $0.id == id }?.photo }
 
     mutating func save(_ photo: UserPhoto?, for id: String) {

@@ -1,51 +1,51 @@
 import CommandLineKit
 import DirectorySearch
 
-/// The people that are listed, and which of them the cursor is on.
+/// The listed users and the selection.
 struct ResultList: Sendable {
     enum Origin: Hashable, Sendable {
-        /// Nothing is asked for.
+        /// There is no list.
         case nothing
-        /// They were found for a text, by the search of this number.
+        /// The results of the search with this number.
         case search(text: String, number: Int)
-        /// They report to the person of this name and identifier.
+        /// The direct reports of the user with this name and identifier.
         case reports(of: String, id: String)
-        /// It is the manager of the person of this name and identifier.
+        /// The manager of the user with this name and identifier.
         case manager(of: String, id: String)
     }
 
     struct Row: Sendable {
-        /// What the person is known by; empty when the directory says neither identifier nor sign-in name.
+        /// The user's identifier or sign-in name; empty if the directory returns neither.
         var id: String
         var user: User
 
-        /// A row; the identifier is read once, because a list is looked through for it.
+        /// Creates a row. Stores the identifier, because lookups in the list compare it often.
         init(_ user: User) {
             self.user = user
             id = user.id ?? user.userPrincipalName ?? user.mail ?? ""
         }
 
-        /// The name to speak of the person by.
+        /// The name of the user, for messages.
         var name: String { TerminalText.cell(user.listName) }
     }
 
-    /// Not more people than these are read: nobody walks through them, and memory has an end.
+    /// The maximum number of users, which limits memory.
     static let maximumRows = 20_000
 
     var origin = Origin.nothing
     private(set) var rows: [Row] = []
     private(set) var hasMore = false
     private(set) var source = BrowseSource.directory
-    /// Whether the copy that they come from is not complete yet.
+    /// Whether the users come from an incomplete offline copy.
     private(set) var isPartial = false
-    /// Whether the directory has spoken: an answer of the copy on this machine is only the first word.
+    /// Whether the directory has returned results, not only the offline copy.
     var isFinal = true
-    /// Whether the next page was asked for.
+    /// Whether a request for the next page is pending.
     var isPagePending = false
     var pageFailure: BrowseFailure?
-    /// Whether somebody put the cursor where it is: only then it follows the person it is on.
+    /// Whether the user moved the cursor. Only then does it follow its row.
     var isTouched = false
-    /// The place of the cursor; 0 in an empty list.
+    /// The position of the cursor; 0 in an empty list.
     private(set) var selected = 0
     private(set) var top = 0
 
@@ -62,11 +62,13 @@ struct ResultList: Sendable {
 
     var text: String? { if case .search(let text, _) = origin { text } else { nil } }
 
-    /// Whether there are more people than will be read.
+    /// Whether there are more users than the list can hold.
     var isCut: Bool { hasMore && rows.count >= Self.maximumRows }
 
-    /// Replaces the users. A cursor that the user moved follows its user; if that user is gone, it stays at its row for the same
-    /// search, and goes to the first row otherwise.
+    /// Replaces the users.
+    ///
+    /// A cursor that the user moved follows its user. If the results no longer contain that user, it keeps its row for
+    /// the same search and goes to the first row otherwise.
     mutating func replace(with page: BrowsePage, _ origin: Origin) {
         let before = isTouched ? selection?.id : nil
         let sameSearch = origin == self.origin
@@ -86,13 +88,13 @@ struct ResultList: Sendable {
         (isPagePending, pageFailure) = (false, nil)
     }
 
-    /// Moves the cursor by so many rows, as far as there are some.
+    /// Moves the cursor by a number of rows, within the list.
     mutating func move(by count: Int) {
         isTouched = true
         selected = max(0, min(rows.count - 1, selected + count))
     }
 
-    /// Scrolls as little as needed for the cursor to be among so many rows, without empty rows below the last.
+    /// Scrolls by the minimum that makes the cursor visible, without empty rows below the last.
     mutating func scrollIntoView(_ height: Int) {
         guard height > 0 else { return }
         top = max(selected - height + 1, min(top, selected))

@@ -1,9 +1,9 @@
 package enum Key: Hashable, Sendable {
-    /// A character as it was typed: one grapheme, which can be several scalars long.
+    /// A typed character: one grapheme, possibly of several scalars.
     case character(Character)
-    /// A letter with the control key: `control("s")`.
+    /// A letter with the Control key: `control("s")`.
     case control(Character)
-    /// Text that was pasted, in one piece.
+    /// Pasted text, in one piece.
     case paste(String)
     case up, down, left, right
     case pageUp, pageDown, home, end

@@ -6,7 +6,7 @@ package struct ScreenSize: Hashable, Sendable {
     package var rows: Int
 }
 
-/// The column and the row of a character, from 0.
+/// A position on the screen, as a column and a row from 0.
 package struct ScreenPosition: Hashable, Sendable {
     var column: Int
     var row: Int
@@ -21,13 +21,13 @@ package struct ScreenArea: Hashable, Sendable {
     package var rows: Int
 }
 
-/// What a piece of text means. The terminal chooses colours for it, or other attributes where it has none.
+/// The role of a piece of text. The terminal maps it to a color, or to other attributes without color.
 package enum ScreenStyle: Hashable, Sendable {
     case plain
     case heading
-    /// What names a value: `Mail`.
+    /// The name of a value: `Mail`.
     case label
-    /// What is there and matters less: separators, an answer that is being replaced.
+    /// Less important text: separators, outdated results.
     case dimmed
     case selected
     case selectedElsewhere
@@ -35,36 +35,36 @@ package enum ScreenStyle: Hashable, Sendable {
     case match
     case key
     case good
-    /// Something to know before going on: a countdown.
+    /// A warning: a countdown.
     case warning
     case failure
     case bar
-    /// The text that is being typed.
+    /// The text being typed.
     case input
 }
 
 package struct ScreenText: Hashable, Sendable {
-    /// Visible text, as ``TerminalText`` makes it: no control characters.
+    /// Visible text without control characters, as ``TerminalText`` returns it.
     package var text: String
     var style: ScreenStyle
 }
 
 package struct ScreenPicture: Hashable, Sendable {
-    /// Tells one picture from another without comparing them.
+    /// The identity of the picture, for comparison without its bytes.
     package var name: String
-    /// The picture as the directory gave it: JPEG nearly always.
+    /// The picture from the directory, usually a JPEG.
     package var bytes: Data
     var area: ScreenArea
 }
 
-/// What the terminal is to show: one value, drawn as a whole.
+/// The complete content of the terminal, drawn as a whole.
 package struct Screen: Hashable, Sendable {
     package var size: ScreenSize
-    /// The rows from the top, each from the left. A row may be shorter than the screen, never wider by ``TerminalText/width(_:)``.
+    /// The rows from the top. A row may be shorter than the screen, but never wider by ``TerminalText/width(_:)``.
     package var rows: [[ScreenText]]
-    /// Where the cursor blinks; nil: nowhere.
+    /// The position of the cursor, or `nil` if it is hidden.
     var cursor: ScreenPosition?
-    /// The picture that is drawn over its area, if the terminal can.
+    /// The picture to draw over its area if the terminal supports it.
     var picture: ScreenPicture?
 
     package init(size: ScreenSize) {
@@ -72,7 +72,7 @@ package struct Screen: Hashable, Sendable {
         rows = []
     }
 
-    /// The text alone, a line a row, without trailing spaces: what a test compares.
+    /// The plain text, one line for each row, without trailing spaces. For tests.
     package var text: String {
         rows.map { row in
             var line = row.map(\.text).joined()

@@ -1,6 +1,6 @@
 import CommandLineKit
 
-/// A row that is put together from the left and is never wider than it may be.
+/// A row, built from the left, that never exceeds its width.
 struct ScreenLine: Hashable, Sendable {
     private(set) var pieces: [ScreenText] = []
     private(set) var width = 0
@@ -8,13 +8,13 @@ struct ScreenLine: Hashable, Sendable {
 
     init(columns: Int) { self.columns = max(0, columns) }
 
-    /// A row with a text, cut where there is no room.
+    /// Creates a row with a string, cut to the width.
     init(_ text: String, _ style: ScreenStyle = .plain, columns: Int) {
         self.init(columns: columns)
         add(text, style)
     }
 
-    /// Adds a visible text, cut with `…` where there is no room for all of it.
+    /// Appends a visible text. Cuts it with `…` if it does not fit.
     mutating func add(_ text: String, _ style: ScreenStyle = .plain) {
         guard width < columns, !text.isEmpty else { return }
         let shown = TerminalText.truncated(text, to: columns - width)
@@ -26,7 +26,7 @@ struct ScreenLine: Hashable, Sendable {
         }
     }
 
-    /// Adds spaces, or another character of one column, up to a column.
+    /// Appends spaces, or another character of width 1, up to a column.
     mutating func fill(to column: Int? = nil, with character: Character = " ", style: ScreenStyle = .plain) {
         let missing = min(column ?? columns, columns) - width
         if missing > 0 { add(String(repeating: character, count: missing), style) }
@@ -34,7 +34,7 @@ struct ScreenLine: Hashable, Sendable {
 
     mutating func add(_ line: ScreenLine) { for piece in line.pieces { add(piece.text, piece.style) } }
 
-    /// The row in one style, whatever its pieces had.
+    /// Returns the row in one style, which replaces the styles of its pieces.
     func all(_ style: ScreenStyle) -> ScreenLine {
         var line = ScreenLine(columns: columns)
         for piece in pieces { line.add(piece.text, style) }

@@ -1,14 +1,15 @@
-/// What shows the browser and gives it its keys. Keys, sizes, stops and the end come into an inbox; nothing here waits.
+/// The terminal that shows the browser and reads keys. It posts keys, sizes, suspensions and the end to the queue and
+/// never blocks.
 package protocol BrowseTerminal: Sendable {
-    /// Whether it shows pictures as such, not in blocks.
+    /// Whether the terminal shows real pictures, not half blocks.
     var showsPictures: Bool { get }
-    /// Shows this. Of several that come before the terminal is ready the last is shown.
+    /// Draws a screen. If several arrive before the terminal is ready, it draws only the last.
     func draw(_ screen: Screen)
     func redraw()
-    /// Stops the program as ctrl-z does; ``BrowseEvent/resumed`` comes when it goes on.
+    /// Suspends the program, like Ctrl-Z. ``BrowseEvent/resumed`` follows when it continues.
     func suspend()
-    /// Puts a text where the terminal's owner can paste it (OSC 52).
+    /// Copies a string to the clipboard of the user's terminal (OSC 52).
     func copy(_ text: String)
-    /// Gives the terminal back, as it was found.
+    /// Restores the terminal.
     func close() async
 }

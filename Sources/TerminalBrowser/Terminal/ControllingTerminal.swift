@@ -1,22 +1,23 @@
 import Platform
 
-/// The terminal of the session in place of standard input and output, for a program whose output another program reads.
+/// The terminal of the session instead of standard input and output, for a program whose output is piped.
 package struct ControllingTerminal: Sendable {
-    /// Copies of the standard streams, in the order of their numbers.
+    /// Copies of the standard streams, ordered by descriptor number.
     private let saved: [Int32]
 
     private static let path = "/dev/tty"
 
-    /// Connects standard input and output to the terminal.
+    /// Creates the terminal and connects standard input and output to it.
     ///
-    /// - Throws: ``TerminalError`` of the kind `none` if the session has no terminal, `system` without a free descriptor.
+    /// - Throws: ``TerminalError`` of the kind `none` if the session has no terminal. `system` if there is no free
+    ///   descriptor.
     package init() throws(TerminalError) {
         let terminal = open(Self.path, O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else { throw .none(errno) }
         defer { close(terminal) }
         var saved: [Int32] = []
         for descriptor in [STDIN_FILENO, STDOUT_FILENO] {
-            // Not inherited: a program that lodge starts would keep the reader of the output waiting.
+            // Close on exec: a program that lodge starts would otherwise keep the pipe of the reader open.
             let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
             guard copy >= 0, dup2(terminal, descriptor) >= 0 else {
                 let code = errno
@@ -29,7 +30,7 @@ package struct ControllingTerminal: Sendable {
         self.saved = saved
     }
 
-    /// Connects standard input and output as before.
+    /// Restores standard input and output.
     package func restore() { Self.restore(saved) }
 
     private static func restore(_ saved: [Int32]) {

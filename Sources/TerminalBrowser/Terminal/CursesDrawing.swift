@@ -1,12 +1,12 @@
 import CommandLineKit
 import CNCurses
 
-/// Puts screens into ncurses, which sends what changed. Used on the terminal's thread only.
+/// Draws screens with ncurses, which sends only the changes. Used only on the terminal's thread.
 struct CursesDrawing {
     private(set) var palette = TerminalPalette(colors: 0)
     private var pairs: [Int: Int32] = [:]
     private let cells: TerminalCells
-    /// Whether everything has to be written anew.
+    /// Whether the next draw must write everything.
     private var isForgotten = true
 
     init(isUnicode: Bool) {
@@ -24,13 +24,13 @@ struct CursesDrawing {
         }
     }
 
-    /// What is on the terminal is not known any more.
+    /// Marks the content of the terminal as unknown.
     mutating func forget() { isForgotten = true }
 
-    /// What is shown, to be shown again.
+    /// The screen shown last, for redrawing.
     private(set) var shown: Screen?
 
-    /// Shows a screen; unchanged rows stay. Returns the rows in which something drawn without ncurses may be gone.
+    /// Draws a screen and leaves unchanged rows. Returns the rows in which pictures may be overwritten.
     @discardableResult mutating func draw(_ screen: Screen) -> Erased {
         var erased = Erased(isAll: isForgotten)
         var (columns, rows): (Int32, Int32) = (0, 0)
@@ -39,7 +39,7 @@ struct CursesDrawing {
         for row in 0..<Int(rows) {
             let texts = row < screen.rows.count ? screen.rows[row] : []
             if !isForgotten, let shown, row < shown.rows.count, shown.rows[row] == texts { continue }
-            // ncurses writes the cells that are others, and erases the end of a row that is shorter or longer.
+            // ncurses writes the changed cells, and erases the rest of the row if its length changes.
             let before = shown.map { row < $0.rows.count ? Self.width($0.rows[row]) : 0 }
             if before != Self.width(texts) { erased.rows.insert(row) }
             ccurses_clear_row(Int32(row))
@@ -52,9 +52,9 @@ struct CursesDrawing {
         return erased
     }
 
-    /// What was written over.
+    /// The rows that ncurses overwrote.
     struct Erased {
-        /// Whether that is everything.
+        /// Whether the whole screen was overwritten.
         var isAll = false
         var rows: Set<Int> = []
 
@@ -69,7 +69,7 @@ struct CursesDrawing {
         return TerminalText.width(String(text))
     }
 
-    /// Writes these rows anew, over what was drawn there without ncurses.
+    /// Rewrites these rows, over anything drawn without ncurses.
     func rewrite(row: Int, count: Int) {
         ccurses_redraw_rows(Int32(row), Int32(count))
         Self.show(shown?.cursor)

@@ -1,20 +1,22 @@
 import Platform
 import CNCurses
 
-/// The terminal of this process: ncurses on a thread of its own, which waits for keys and for a letter in a pipe. The letter says
-/// that there are commands, so that callers never wait for the terminal. A process has one.
+/// The terminal of this process: ncurses on its own thread, which waits for keys and for a byte in a pipe.
+///
+/// The byte announces commands, so that callers never wait for the terminal. A process has one.
 package final class CursesTerminal: BrowseTerminal {
     package let showsPictures: Bool
     private let commands: TerminalCommands
     private let ended: Task<Void, Never>
 
-    /// How long a terminal that takes nothing any more may keep the program from its end.
+    /// The maximum time to wait at the end for a terminal that reads no more output.
     private static let patience = Duration.seconds(2)
 
-    /// Takes the terminal. The first event in the queue is its size.
+    /// Opens the terminal. The first event in the queue is its size.
     ///
-    /// - Throws: ``TerminalError`` if terminfo does not know the terminal, it cannot move its cursor, or the program stays in the
-    ///   background; `CancellationError` if the program must end before that.
+    /// - Throws: ``TerminalError`` if terminfo does not know the terminal, it cannot move its cursor, or the program
+    ///   stays in the
+    ///   background. `CancellationError` if the program must end before that.
     @MainActor package static func open(into inbox: EventQueue, environment: [String: String], usesColor: Bool)
         async throws -> CursesTerminal
     {
@@ -42,7 +44,7 @@ package final class CursesTerminal: BrowseTerminal {
     package func draw(_ screen: Screen) { commands.send { $0.screen = screen } }
     package func redraw() { commands.send { $0.redraws = true } }
     package func suspend() { commands.send { $0.suspends = true } }
-    // A few at most: of texts that are copied one after the other only the last can be pasted.
+    // Keep only a few: only the last copied text can be pasted.
     package func copy(_ text: String) { commands.send { $0.copies = $0.copies.suffix(3) + [text] } }
 
     package func close() async {

@@ -1,7 +1,7 @@
 import Platform
 import CNCurses
 
-/// The thread of the terminal: everything that ncurses does is done here.
+/// The thread of the terminal, on which all ncurses calls run.
 actor CursesThread {
     private let thread = SerialThread()
     private let commands: TerminalCommands
@@ -11,20 +11,21 @@ actor CursesThread {
     private var drawing: CursesDrawing
     private var graphics: TerminalGraphics
     private var isGone = false
-    /// Whether the terminal's modes and its screen are this program's. What is not held is not given back: it is somebody else's.
+    /// Whether this program has set the modes and the screen of the terminal. Otherwise it must not restore them.
     private var holdsTerminal = false
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// How long an escape may be the beginning of a key, in milliseconds: on a slow connection the rest comes later.
+    /// The time in milliseconds to wait for the rest of an escape sequence. A slow connection may deliver it late.
     private static let escapeDelay: Int32 = 25
-    /// How long the end of a paste is waited for.
+    /// The time to wait for the end of a paste.
     private static let pasteDelay: Int32 = 1000
-    /// How long a program that was told to stop may run on: where nothing can continue it, the system does not stop it.
+    /// The time to wait for a stop signal to take effect. The system does not stop a program without a shell to
+    /// continue it.
     private static let stopDelay: Int32 = 500
-    /// How often it is told so in the background before that is taken for certain.
+    /// The number of stop signals to send in the background before giving up.
     private static let stopAttempts = 4
-    /// How long the terminal may take to say what it can show.
+    /// The time to wait for the terminal's reply to a query.
     private static let responseDelay: Int32 = 200
 
     init(_ commands: TerminalCommands, _ inbox: EventQueue, isUnicode: Bool, environment: [String: String]) {
@@ -35,7 +36,8 @@ actor CursesThread {
         graphics = TerminalGraphics(environment: environment, isUnicode: isUnicode)
     }
 
-    /// Takes the terminal, if it can be used. In the background nothing is written, and the program stops until it is in the foreground.
+    /// Initializes the terminal if it can be used. In the background it writes nothing and stops the program until it
+    /// is in the foreground.
     func begin(usesColor: Bool) throws -> Bool {
         TerminalForeground.prepareThread()
         TerminalSignals.begin(writingTo: commands.signalDescriptor)
@@ -51,7 +53,7 @@ actor CursesThread {
         isTaken = true
         holdsTerminal = true
         TerminalRestoration.arm(TerminalRestoration.bytes(after: Self.pasteOff))
-        // Again: ncurses has handlers of its own, and puts them there.
+        // Repeated, because ncurses installs its own handlers.
         TerminalSignals.begin(writingTo: commands.signalDescriptor)
         drawing.begin(colors: usesColor ? Int(ccurses_begin_colours()) : 0)
         graphics.colors = drawing.palette.colors
@@ -63,7 +65,7 @@ actor CursesThread {
     private static let pasteOn = "\u{1B}[?2004h"
     private static let pasteOff = "\u{1B}[?2004l"
 
-    /// Asks the terminal whether it shows pictures. Keys that come meanwhile are keys.
+    /// Returns whether the terminal shows pictures. Keys typed during the query are not lost.
     func canShowPictures() -> Bool {
         guard let query = graphics.query else { return false }
         ensureTerminal()
@@ -80,7 +82,7 @@ actor CursesThread {
         return graphics.isAvailable
     }
 
-    /// Shows screens and reads keys until it is told to close.
+    /// Draws screens and reads keys until the terminal is closed.
     func run() {
         while true {
             ensureTerminal()
@@ -89,7 +91,7 @@ actor CursesThread {
             if holdsTerminal { show(waiting) }
             if waiting.suspends {
                 stop()
-                // What came meanwhile is done first: its letter may have been read.
+                // Handle pending commands first: their byte may already be read.
                 continue
             }
             wait(nil)
@@ -109,7 +111,7 @@ actor CursesThread {
         }
     }
 
-    // MARK: Giving it back, taking it again
+    // MARK: Releasing and reacquiring the terminal
 
     private func giveBack() {
         let isOurs = holdsTerminal && TerminalForeground.isOurs
@@ -122,18 +124,18 @@ actor CursesThread {
         TerminalRestoration.disarm()
     }
 
-    /// Sees to it that nothing is written in the background, where a shell puts the program after a stop.
+    /// Ensures that the program writes nothing in the background, where a shell puts it after a stop.
     private func ensureTerminal() {
         guard !isGone, !commands.isClosing, !holdsTerminal || !TerminalForeground.isOurs else { return }
         takeAgain()
     }
 
-    /// Takes the terminal as soon as the program is in the foreground; not at all when it is to end.
+    /// Reacquires the terminal when the program is in the foreground, unless the program is to end.
     private func takeAgain() {
         switch waitForForeground(isContinued: true) {
         case .ours: break
         case .ending: return
-        // Nobody is there to bring the program to the foreground again: as good as a terminal that is gone.
+        // No shell can bring the program to the foreground, so treat the terminal as closed.
         case .unreachable: return hangUp()
         }
         holdsTerminal = true
@@ -144,12 +146,12 @@ actor CursesThread {
         inbox.post(.resumed)
     }
 
-    /// Stops the program and everything that was started with it, and comes back when it is continued.
+    /// Stops the process group and returns when it is continued.
     private func stop() {
         giveBack()
         TerminalSignals.allowStop(true)
         kill(0, SIGTSTP)
-        // Another thread may be the one that takes the signal: this one goes on until then.
+        // Another thread may receive the signal. This one runs until then.
         var input = pollfd(fd: commands.descriptor, events: Int16(POLLIN), revents: 0)
         while poll(&input, 1, Self.stopDelay) > 0 {
             let letters = commands.letters()
@@ -161,13 +163,14 @@ actor CursesThread {
 
     private enum Foreground { case ours, ending, unreachable }
 
-    /// Stops the program, as often as it is continued in the background.
+    /// Stops the program, and again each time it is continued in the background.
     ///
-    /// - Parameter isContinued: whether it was continued just now, perhaps to end: a shell sends SIGTERM, then SIGCONT. The first stop
-    ///   waits for that.
+    /// - Parameter isContinued: whether the program was just continued, perhaps to end: a shell sends SIGTERM, then
+    ///   SIGCONT. The first
+    ///   stop waits for that.
     private func waitForForeground(isContinued: Bool) -> Foreground {
         if !TerminalForeground.isOurs {
-            // Whoever has it now has set the modes: there is nothing to give back, not even after a crash.
+            // The foreground program has set the modes, so there is nothing to restore, not even after a crash.
             holdsTerminal = false
             TerminalRestoration.disarm()
         }
@@ -184,12 +187,12 @@ actor CursesThread {
 
     private var isEnding: Bool { isGone || commands.isClosing || Task.isCancelled }
 
-    /// Waits a while in the background for a demand to end, and gives whether the program was continued meanwhile.
+    /// Waits briefly in the background for a request to end. Returns whether the program was continued.
     private func isContinuedInBackground() -> Bool {
         var isContinued = false
         let end = ContinuousClock.now + .milliseconds(Int(Self.stopDelay))
         while !TerminalForeground.isOurs, !isEnding, ContinuousClock.now < end {
-            // Cut up: a task that is cancelled writes no letter.
+            // Polled, because a cancelled task writes no byte.
             var input = pollfd(fd: commands.descriptor, events: Int16(POLLIN), revents: 0)
             guard poll(&input, 1, 10) > 0 else { continue }
             let letters = commands.letters()
@@ -205,12 +208,12 @@ actor CursesThread {
 
     // MARK: Waiting
 
-    /// Waits for keys and letters, at most so many milliseconds, and posts what has come.
+    /// Waits for keys and bytes, at most the given number of milliseconds, and posts the events.
     private func wait(_ limit: Int32?) {
         let isHeld = isGone || inbox.isFull
         var sources = [
             pollfd(fd: commands.descriptor, events: Int16(POLLIN), revents: 0),
-            // A number below zero is passed over.
+            // `poll` ignores a negative descriptor.
             pollfd(fd: isHeld ? -1 : 0, events: Int16(POLLIN), revents: 0),
         ]
         var patience = limit ?? -1
@@ -234,7 +237,7 @@ actor CursesThread {
             if count > 0 { return post(keys.take(bytes[..<count])) }
             hangUp()
         } catch {
-            // EIO is also the answer to a program that was put into the background a moment ago.
+            // A program that was just moved to the background also gets EIO.
             if error.code != EAGAIN, TerminalForeground.isOurs { hangUp() }
         }
     }
@@ -253,12 +256,12 @@ actor CursesThread {
     private func read(_ letters: Set<UInt8>) {
         func has(_ letter: TerminalSignals.Letter) -> Bool { letters.contains(letter.rawValue) }
         if has(.stop) { stop() }
-        // Somebody stopped the program from outside, and whoever had the terminal meanwhile may have changed it.
+        // A signal stopped the program, and another program may have changed the modes since then.
         if has(.continued) { takeAgain() }
         if has(.resized) { publishSize() }
     }
 
-    /// Takes the terminal's size, and tells it.
+    /// Reads the terminal's size and posts it.
     private func publishSize() {
         var (columns, rows, width, height): (Int32, Int32, Int32, Int32) = (0, 0, 0, 0)
         if ccurses_terminal_size(&columns, &rows, &width, &height) != 0 {

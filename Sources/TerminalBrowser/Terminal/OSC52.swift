@@ -1,8 +1,10 @@
 import Platform
 
-/// The sequence that asks a terminal to keep a text for pasting, which xterm introduced and most terminals know.
+/// The OSC 52 sequence that copies a string to the clipboard. Introduced by xterm and supported by most terminals.
 enum OSC52 {
-    /// - Parameter isInTmux: whether to add the sequence in tmux's wrapping, which tmux passes to the terminal outside.
+    /// Returns the sequence for a string.
+    ///
+    /// - Parameter isInTmux: whether to add the sequence in tmux's wrapping, which tmux passes to the outer terminal.
     static func sequence(for text: String, isInTmux: Bool) -> String {
         let sequence = "\u{1B}]52;c;" + Data(text.utf8).base64EncodedString() + "\u{07}"
         guard isInTmux else { return sequence }

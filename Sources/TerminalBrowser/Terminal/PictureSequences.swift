@@ -1,20 +1,22 @@
 import Platform
 
-/// The bytes that make a terminal show a picture where its cursor is.
+/// The bytes that show a picture at the cursor.
 enum PictureSequences {
-    /// The number of our picture in the terminal.
+    /// The identifier of the picture in the terminal.
     private static let number = 31
-    /// The most that one command of kitty's protocol carries.
+    /// The maximum payload of one command of kitty's protocol.
     private static let chunk = 4096
 
     // MARK: kitty
 
-    /// What asks whether the terminal knows kitty's graphics; nothing is shown.
+    /// The query for support of kitty's graphics. It shows nothing.
     static let kittyQuery = "\u{1B}_Gi=\(number),s=1,v=1,a=q,t=d,f=24;AAAA\u{1B}\\"
     static func isKittyResponse(_ text: String) -> Bool { text.hasPrefix("Gi=\(number);OK") }
     static let kittyRemoval = "\u{1B}_Ga=d,d=I,i=\(number),q=2\u{1B}\\"
 
-    /// [The graphics protocol](https://sw.kovidgoyal.net/kitty/graphics-protocol/): the file itself if it is a PNG, else the points.
+    /// Returns the command for kitty's graphics: the file itself if it is a PNG, otherwise the pixels.
+    ///
+    /// See [the graphics protocol](https://sw.kovidgoyal.net/kitty/graphics-protocol/).
     static func kitty(_ picture: KittyPicture, columns: Int, rows: Int) -> String {
         let (format, data): (String, Data) =
             switch picture {
@@ -34,7 +36,7 @@ enum PictureSequences {
         return sequence
     }
 
-    /// A picture as kitty takes it.
+    /// A picture in a format that kitty accepts.
     enum KittyPicture {
         case png(Data)
         case pixels(Pixels)
@@ -42,7 +44,9 @@ enum PictureSequences {
 
     // MARK: Sixel
 
-    /// [DEC's sixel graphics](https://vt100.net/docs/vt3xx-gp/chapter14.html): a palette of 216 colours, errors spread to the neighbours.
+    /// Returns the sixel sequence: a palette of 216 colors with error diffusion.
+    ///
+    /// See [DEC's sixel graphics](https://vt100.net/docs/vt3xx-gp/chapter14.html).
     static func sixel(_ pixels: Pixels) -> String {
         let colors = cube(pixels)
         var sequence = "\u{1B}P0;1;0q\"1;1;\(pixels.width);\(pixels.height)"
@@ -78,7 +82,7 @@ enum PictureSequences {
         return run.count > 3 ? "!\(run.count)\(letter)" : String(repeating: letter, count: run.count)
     }
 
-    /// Each point as one of the 6×6×6 colours. What is lost goes to the points to the right and below, as Floyd and Steinberg have it.
+    /// Maps each pixel to one of the 6×6×6 colors, with Floyd–Steinberg dithering.
     private static func cube(_ pixels: Pixels) -> [UInt8] {
         var values = pixels.bytes.map { Int($0) }
         var colors = [UInt8](repeating: 0, count: pixels.width * pixels.height)
@@ -106,7 +110,8 @@ enum PictureSequences {
 
     // MARK: Blocks
 
-    /// Half blocks, a line each: the upper point is the letter's color, the lower the background. There are twice as many rows as lines.
+    /// Returns lines of half blocks: the foreground color is the upper pixel, the background the lower. Each line has
+    /// two rows of pixels.
     static func blocks(_ pixels: Pixels, hasAllColors: Bool) -> [String] {
         func color(_ point: (red: UInt8, green: UInt8, blue: UInt8)) -> String {
             if hasAllColors { return "2;\(point.red);\(point.green);\(point.blue)" }

@@ -1,10 +1,10 @@
-/// A picture as points: red, green, blue, row by row.
+/// A picture as pixels: red, green, blue, row by row.
 struct Pixels: Equatable, Sendable {
     var width: Int
     var height: Int
     var bytes: [UInt8]
 
-    /// The size that fits into another one with the same proportions; at least one point.
+    /// Returns the largest size with the same proportions that fits; at least one pixel.
     func fitted(into width: Int, _ height: Int) -> (width: Int, height: Int) {
         guard self.width > 0, self.height > 0 else { return (1, 1) }
         if self.width * height > self.height * width {
@@ -13,7 +13,7 @@ struct Pixels: Equatable, Sendable {
         return (max(1, self.width * height / self.height), max(1, height))
     }
 
-    /// The picture in another size: each point is the mean of those that it stands for.
+    /// Returns the scaled picture. Each pixel is the mean of its source pixels.
     func scaled(to newWidth: Int, _ newHeight: Int) -> Pixels {
         if newWidth == width, newHeight == height { return self }
         var scaled = [UInt8](repeating: 0, count: newWidth * newHeight * 3)

@@ -1,26 +1,27 @@
 import CommandLineKit
 
-/// What is put into a terminal's cells for a text: pieces of which ncurses, the terminal and ``TerminalText`` all have the same width.
+/// Splits a string into pieces whose width is the same for ncurses, the terminal and ``TerminalText``.
 ///
-/// They disagree about emoji that are made of several and about hearts that want to be one. What they disagree about is shown as the part
-/// on which they agree, with spaces up to the width that ``TerminalText`` counts, so that what follows stands where it belongs.
+/// They disagree about emoji sequences and about characters with a variation selector. For these, the result has the
+/// part on which they agree, padded with spaces to the width of ``TerminalText``, so that the following text stays
+/// aligned.
 struct TerminalCells: Sendable {
-    /// A piece and where it stands.
+    /// A piece of text for one position.
     enum Piece: Equatable {
         case ascii(String)
-        /// One character and what is drawn over it.
+        /// One character with its combining marks.
         case cell([UInt32])
     }
 
-    /// Whether the terminal can be sent more than ASCII.
+    /// Whether the terminal supports more than ASCII.
     var isUnicode: Bool
-    /// The columns of a scalar as the C library counts them, and with it ncurses; negative for one that cannot be shown.
+    /// Returns the width of a scalar according to the C library, and so ncurses; negative if it cannot be shown.
     var width: @Sendable (UInt32) -> Int
 
-    /// The most scalars that a cell of ncurses holds.
+    /// The maximum number of scalars in a cell of ncurses.
     private static let cellLimit = 5
 
-    /// The pieces of a text in order, each with its column, from `column` to before `limit`; and the column behind the text.
+    /// Returns the pieces of a string with their columns, from `column` up to `limit`, and the column after the text.
     func pieces(_ text: String, from column: Int, limit: Int) -> (pieces: [(column: Int, piece: Piece)], end: Int) {
         var pieces: [(column: Int, piece: Piece)] = []
         var column = column
@@ -59,7 +60,7 @@ struct TerminalCells: Sendable {
         return (pieces, column)
     }
 
-    /// The cells of a character that takes so many columns, each with its width; nil in place of scalars: letters of ASCII instead.
+    /// Returns the cells of a character with the given width. `nil` scalars stand for an ASCII replacement.
     private func cells(_ character: Character, _ columns: Int) -> [([UInt32]?, Int)] {
         guard columns > 0 else { return [] }
         guard isUnicode else { return [(nil, columns)] }
@@ -75,19 +76,19 @@ struct TerminalCells: Sendable {
         }
         let sum = cells.reduce(0) { $0 + $1.width }
         if sum == columns { return cells.map { ($0.scalars, $0.width) } }
-        // The first part without what asks for another form of it.
+        // The first part, without variation selector and joiner.
         guard var first = cells.first, first.width <= columns else { return [(nil, columns)] }
         first.scalars.removeAll { $0 == 0xFE0F || $0 == 0x200D }
         return [(first.scalars, first.width)]
     }
 
-    /// What a character is where it cannot be shown.
+    /// Returns the ASCII replacement of a character.
     private func plain(_ character: Character, _ columns: Int) -> String {
         let letter = Self.likenesses[character] ?? "?"
         return letter + String(repeating: " ", count: max(0, columns - 1))
     }
 
-    /// Signs of the layout that ASCII has something like.
+    /// ASCII replacements for symbols of the layout.
     private static let likenesses: [Character: String] = [
         "│": "|", "┃": "|", "─": "-", "━": "-", "┼": "+", "┬": "+", "┴": "+", "├": "+", "┤": "+", "┌": "+", "┐": "+",
         "└": "+", "┘": "+", "╭": "+", "╮": "+", "╰": "+", "╯": "+", "…": "~", "·": ".", "•": "*", "●": "*", "○": "o",

@@ -1,10 +1,10 @@
 import Platform
 import Synchronization
 
-/// What the terminal's thread is told, and the pipe that wakes it.
+/// The pending commands for the terminal's thread, and the pipe that wakes it.
 final class TerminalCommands: Sendable {
     struct Waiting: Sendable {
-        /// The newest screen; older ones are not shown any more.
+        /// The latest screen. Older ones are dropped.
         var screen: Screen?
         var redraws = false
         var suspends = false
@@ -13,19 +13,19 @@ final class TerminalCommands: Sendable {
     }
 
     private let waiting = Mutex(Waiting())
-    /// The end of the pipe to wait at.
+    /// The read end of the pipe.
     let descriptor: Int32
-    /// The end of the pipe for ``TerminalSignals``.
+    /// The write end of the pipe for ``TerminalSignals``.
     let signalDescriptor: Int32
 
-    /// Nil when the system has no pipe to give; `errno` says why.
+    /// Creates the pipe, or returns `nil` with `errno` set.
     init?() {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return nil }
         (descriptor, signalDescriptor) = (ends[0], ends[1])
         for end in ends {
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-            // A handler of a signal must never wait: a full pipe wakes as well as one letter more.
+            // A signal handler must never block. A full pipe wakes the reader just as well.
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
         }
     }
@@ -35,14 +35,14 @@ final class TerminalCommands: Sendable {
         close(signalDescriptor)
     }
 
-    /// Adds to what is to be done, and wakes the thread.
+    /// Adds commands and wakes the thread.
     func send(_ change: (inout Waiting) -> Void) {
         waiting.withLock { change(&$0) }
         var letter = TerminalSignals.Letter.wake.rawValue
         _ = write(signalDescriptor, &letter, 1)
     }
 
-    /// What is to be done, once.
+    /// Returns the pending commands and clears them.
     func take() -> Waiting {
         waiting.withLock { waiting in
             defer { waiting = Waiting() }
@@ -50,10 +50,10 @@ final class TerminalCommands: Sendable {
         }
     }
 
-    /// Whether the terminal is to be given back; it still waits to be taken.
+    /// Whether a request to close the terminal is pending.
     var isClosing: Bool { waiting.withLock { $0.closes } }
 
-    /// The letters that have come; empty when there is none.
+    /// Returns the bytes read from the pipe; empty if the pipe is.
     func letters() -> Set<UInt8> {
         var bytes = [UInt8](repeating: 0, count: 512)
         let count = read(descriptor, &bytes, bytes.count)

@@ -10,18 +10,18 @@ struct TerminalGraphics {
         case none
     }
 
-    /// The size of a cell in points, where it is known.
+    /// The size of a cell in pixels, if known.
     var cell: (width: Int, height: Int)?
-    /// Whether the terminal has answered.
+    /// Whether the terminal has replied.
     private(set) var hasResponse = false
     private(set) var hasKitty = false
     private(set) var hasSixel = false
-    /// How many colours there are; the drawing knows.
+    /// The number of colors, set by the drawing.
     var colors = 0
     private let environment: [String: String]
     private let isUnicode: Bool
     private var shown: ScreenPicture?
-    /// What was written for ``shown``, to be written again.
+    /// The sequence written for ``shown``, for redrawing.
     private var sequence = ""
 
     init(environment: [String: String], isUnicode: Bool) {
@@ -29,15 +29,15 @@ struct TerminalGraphics {
         self.isUnicode = isUnicode
     }
 
-    /// The query for kitty's graphics, the size of a cell, and last for what every terminal answers (DA1). Nil for terminals that
-    /// would show it.
+    /// The query for kitty's graphics and the cell size, then DA1, to which every terminal replies. `nil` for terminals
+    /// that would print it.
     var query: String? {
         let name = environment["TERM"] ?? ""
         guard !["linux", "vt", "ansi", "cygwin"].contains(where: name.hasPrefix) else { return nil }
         return PictureSequences.kittyQuery + "\u{1B}[16t\u{1B}[c"
     }
 
-    /// Whether the terminal shows pictures as such.
+    /// Whether the terminal shows real pictures.
     var isAvailable: Bool { hasKitty || hasSixel }
 
     var method: Method {
@@ -61,12 +61,12 @@ struct TerminalGraphics {
         }
     }
 
-    /// Shows a picture, or none, after ncurses has erased something. `write` writes to the terminal at once.
+    /// Shows or removes the picture, after ncurses erased some rows. `write` writes to the terminal immediately.
     mutating func draw(
         _ picture: ScreenPicture?, _ erased: CursesDrawing.Erased, _ drawing: CursesDrawing, _ write: (String) -> Void
     ) {
         if picture == shown {
-            // kitty's pictures go only with the whole screen.
+            // Only clearing the whole screen removes kitty's pictures.
             if let shown, method == .kitty ? erased.isAll : erased.touches(shown.area) { write(sequence) }
             return
         }
@@ -76,7 +76,7 @@ struct TerminalGraphics {
         write(sequence)
     }
 
-    /// The picture goes before the terminal is given back.
+    /// Removes the picture before the terminal is restored.
     mutating func clear(_ write: (String) -> Void) {
         if shown != nil, method == .kitty { write(PictureSequences.kittyRemoval) }
         shown = nil
@@ -87,7 +87,7 @@ struct TerminalGraphics {
         drawing.rewrite(row: picture.area.row, count: picture.area.rows)
     }
 
-    // MARK: Making it
+    // MARK: Sequences
 
     private func sequence(for picture: ScreenPicture) -> String {
         let area = picture.area
@@ -131,7 +131,7 @@ struct TerminalGraphics {
         positioned(Array(TerminalText.wrapped(sentence, to: area.columns).prefix(area.rows)), area)
     }
 
-    /// Lines from the area's corner on. The cursor and its colours are as before.
+    /// Returns the lines, positioned from the area's corner. Saves and restores the cursor and its colors.
     private func positioned(_ lines: [String], _ area: ScreenArea) -> String {
         var sequence = "\u{1B}7"
         for (index, line) in lines.enumerated() {

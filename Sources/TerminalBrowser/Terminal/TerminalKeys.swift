@@ -1,47 +1,47 @@
 enum TerminalInput: Hashable, Sendable {
     case key(Key)
-    /// An answer to a question of ours: the letters between the introducer and the end, such as `?62;4c` or `Gi=31;OK`.
+    /// A reply to a query: the characters between the introducer and the terminator, such as `?62;4c` or `Gi=31;OK`.
     case report(TerminalReport)
 }
 
 enum TerminalReport: Hashable, Sendable {
-    /// To a control sequence (CSI): its parameters, and its last letter.
+    /// A control sequence (CSI): its parameters and its final character.
     case control(String, Character)
-    /// An application's command (APC), as the graphics protocol of kitty answers.
+    /// An application program command (APC), the form of replies in kitty's graphics protocol.
     case application(String)
 }
 
-/// Makes keys of the bytes that a terminal sends. A value without time: whoever has it says when no more bytes come for now.
+/// Parses the bytes of a terminal into keys. It has no clock: the caller reports when no more bytes arrive.
 ///
-/// ncurses could do this too, but would take an answer of the terminal for typed letters, and give a grapheme in pieces.
+/// ncurses would treat a reply of the terminal as typed letters and split graphemes.
 ///
-/// [ECMA-48](https://ecma-international.org/publications-and-standards/standards/ecma-48/),
-/// [xterm's control sequences](https://invisible-island.net/xterm/ctlseqs/ctlseqs.html)
+/// See [ECMA-48](https://ecma-international.org/publications-and-standards/standards/ecma-48/) and
+/// [xterm's control sequences](https://invisible-island.net/xterm/ctlseqs/ctlseqs.html).
 struct TerminalKeys: Sendable {
-    /// The longest text that is taken from one paste, in bytes; the rest is passed over.
+    /// The maximum length of one paste in bytes. The rest is ignored.
     static let maximumPaste = 16 * 1024
 
-    /// Bytes that are the beginning of something.
+    /// The bytes of an incomplete sequence.
     private var pending: [UInt8] = []
-    /// What was pasted so far; nil outside of a paste.
+    /// The text pasted so far, or `nil` outside of a paste.
     private var pasted: [UInt8]?
 
-    /// Whether bytes wait for those that belong to them.
+    /// Whether an incomplete sequence waits for its rest.
     var isWaiting: Bool { !pending.isEmpty }
-    /// Whether the end of a paste is waited for.
+    /// Whether a paste has started and not ended.
     var isPasting: Bool { pasted != nil }
 
-    /// The keys in these bytes. The beginning of a key at their end is kept.
+    /// Returns the keys in these bytes. Saves an incomplete sequence at the end for the next call.
     mutating func take(_ bytes: some Sequence<UInt8>) -> [TerminalInput] {
         pending += bytes
         return readPending(isEnd: false)
     }
 
-    /// No more bytes come for now: what was kept is what it looks like. An escape alone is the key.
+    /// Parses the saved bytes as they are, because no more follow. A single escape is the Escape key.
     mutating func flush() -> [TerminalInput] {
         var inputs = readPending(isEnd: true)
         if pending.isEmpty, let text = pasted {
-            // The end of the paste got lost.
+            // The end of the paste was lost.
             pasted = nil
             inputs += Self.paste(text)
         }
@@ -82,7 +82,7 @@ struct TerminalKeys: Sendable {
 
     private static let pasteEnd = Array("\u{1B}[201~".utf8)
 
-    /// Takes bytes of a paste; nil when more are needed to tell.
+    /// Handles bytes of a paste. Returns `nil` if it needs more bytes.
     private mutating func takePasted(_ rest: ArraySlice<UInt8>, _ isEnd: Bool, _ inputs: inout [TerminalInput]) -> Int?
     {
         var text = pasted ?? []
@@ -94,7 +94,7 @@ struct TerminalKeys: Sendable {
                     inputs += Self.paste(text)
                     return index - rest.startIndex + Self.pasteEnd.count
                 }
-                // Perhaps the beginning of the end.
+                // This may be the beginning of the end marker.
                 if !isEnd, Self.pasteEnd.starts(with: rest[index...]) { break }
             }
             if text.count < Self.maximumPaste { text.append(rest[index]) }
@@ -105,7 +105,7 @@ struct TerminalKeys: Sendable {
         return count == 0 ? nil : count
     }
 
-    /// The text without its control characters: a line end and a tab are a space, the others nothing.
+    /// Returns the text without control characters. Line ends and tabs become spaces.
     private static func paste(_ bytes: [UInt8]) -> [TerminalInput] {
         let text = String(decoding: bytes, as: UTF8.self)
         var cleaned = String.UnicodeScalarView()
@@ -121,7 +121,7 @@ struct TerminalKeys: Sendable {
 
     // MARK: Text
 
-    /// The letters up to the next control character. A letter that is not complete is left, unless no more comes.
+    /// Returns the text up to the next control character. Leaves an incomplete scalar, unless `isEnd` is true.
     private static func text(_ rest: ArraySlice<UInt8>, isEnd: Bool) -> (String, Int) {
         let end = rest.firstIndex { $0 < 0x20 || $0 == 0x7F } ?? rest.endIndex
         var run = rest[..<end]
@@ -129,7 +129,7 @@ struct TerminalKeys: Sendable {
         return (String(decoding: run, as: UTF8.self), run.count)
     }
 
-    /// How many bytes at the end are the beginning of a scalar.
+    /// Returns the number of bytes of an incomplete scalar at the end.
     private static func incompleteCount(_ bytes: ArraySlice<UInt8>) -> Int {
         for (distance, byte) in bytes.suffix(4).reversed().enumerated() {
             if byte & 0xC0 == 0x80 { continue }
@@ -145,7 +145,7 @@ struct TerminalKeys: Sendable {
         case 0x0A, 0x0D: .enter
         case 0x08, 0x7F: .backspace
         case 0x1B: .escape
-        // NUL is ctrl-space; 1 is ctrl-a.
+        // NUL is Ctrl-Space; 1 is Ctrl-A.
         case 0: .control(" ")
         default: .control(Character(Unicode.Scalar(byte < 0x1B ? byte + 0x60 : byte + 0x40)))
         }

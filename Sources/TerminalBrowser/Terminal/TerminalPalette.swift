@@ -11,13 +11,13 @@ struct TerminalPalette: Sendable, Equatable {
         static let reverse = Look(rawValue: 8)
     }
 
-    /// A look and a colour over it; nil: the terminal's own colour.
+    /// Attributes and a color; `nil` for the terminal's default color.
     struct Appearance: Hashable, Sendable {
         var look: Look = []
         var color: Int?
     }
 
-    /// How many colours the terminal has; fewer than 8 is none.
+    /// The number of colors of the terminal. Fewer than 8 means no color.
     var colors: Int
 
     func appearance(_ style: ScreenStyle) -> Appearance {
@@ -37,7 +37,7 @@ struct TerminalPalette: Sendable, Equatable {
         }
     }
 
-    /// A colour of the terminal's own eight, one of 256, and what else the text is.
+    /// A color of the 8 basic colors, one of the 256, and other attributes.
     struct Hue: Sendable {
         var of8: Int
         var of256: Int

@@ -1,13 +1,13 @@
-// What begins with an escape.
+// Escape sequences.
 extension TerminalKeys {
     enum Meaning: Hashable {
         case input(TerminalInput)
         case pasteBegins
-        /// One that means nothing here.
+        /// A sequence without a meaning here.
         case nothing
     }
 
-    /// The sequence at the beginning of these bytes, and its length; nil when more bytes are needed.
+    /// Returns the meaning and length of the sequence at the start of these bytes, or `nil` if it is incomplete.
     static func sequence(_ bytes: ArraySlice<UInt8>, isEnd: Bool) -> (Meaning, Int)? {
         let escape = (Meaning.input(.key(.escape)), 1)
         guard bytes.count > 1 else { return isEnd ? escape : nil }
@@ -18,12 +18,12 @@ extension TerminalKeys {
             return (key(bytes[bytes.startIndex + 2], parameters: "").map { .input(.key($0)) } ?? .nothing, 3)
         case UInt8(ascii: "_"), UInt8(ascii: "P"), UInt8(ascii: "]"), UInt8(ascii: "^"), UInt8(ascii: "X"):
             return text(bytes, isEnd: isEnd)
-        // The key, and then another one.
+        // The Escape key, followed by another key.
         default: return escape
         }
     }
 
-    /// CSI: parameters, then one letter.
+    /// Parses a CSI sequence: parameters, then a final character.
     private static func controlSequence(_ bytes: ArraySlice<UInt8>, isEnd: Bool) -> (Meaning, Int)? {
         let body = bytes.dropFirst(2)
         guard let end = body.firstIndex(where: { !(0x20..<0x40).contains($0) }),
@@ -34,7 +34,7 @@ extension TerminalKeys {
         }
         let length = bytes.distance(from: bytes.startIndex, to: end) + 1
         let final = body[end]
-        // Another control character cuts it off, and is a key of its own.
+        // Another control character interrupts the sequence and is a separate key.
         guard (0x40..<0x7F).contains(final) else { return (.nothing, length - 1) }
         let parameters = String(decoding: body[..<end], as: UTF8.self)
         if final == UInt8(ascii: "~"), parameters == "200" { return (.pasteBegins, length) }
@@ -45,7 +45,7 @@ extension TerminalKeys {
         return (.nothing, length)
     }
 
-    /// APC, DCS, OSC: a text up to its end, which is ST, or BEL.
+    /// Parses an APC, DCS or OSC string, which ends with ST or BEL.
     private static func text(_ bytes: ArraySlice<UInt8>, isEnd: Bool) -> (Meaning, Int)? {
         let body = bytes.dropFirst(2)
         var index = body.startIndex
@@ -58,14 +58,14 @@ extension TerminalKeys {
                 let isCommand = bytes[bytes.startIndex + 1] == UInt8(ascii: "_")
                 return (isCommand ? .input(.report(.application(text))) : .nothing, length)
             }
-            // Any other control character: it was a key, and then something else.
+            // Another control character: the escape was a key, followed by another key.
             if byte < 0x20, byte != 0x1B || index + 1 < body.endIndex { break }
             index += 1
         }
         return isEnd || index < body.endIndex || body.count >= 4096 ? (.input(.key(.escape)), 1) : nil
     }
 
-    /// The key of a sequence's last letter; shift, alt and control make no other key of it.
+    /// Returns the key for a final character. Ignores Shift, Alt and Control.
     private static func key(_ final: UInt8, parameters: String) -> Key? {
         switch Character(Unicode.Scalar(final)) {
         case "A", "a": return .up

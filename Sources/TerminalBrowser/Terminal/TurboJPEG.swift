@@ -1,8 +1,8 @@
 import Platform
 
-/// The functions of libjpeg-turbo that read a JPEG, loaded when one is to be shown: the program also runs without the library.
+/// The functions of libjpeg-turbo that decode a JPEG, loaded on first use. The program also runs without the library.
 ///
-/// [TurboJPEG](https://libjpeg-turbo.org/Documentation/Documentation)
+/// See [TurboJPEG](https://libjpeg-turbo.org/Documentation/Documentation).
 struct TurboJPEG {
     private typealias Pointer = UnsafeMutableRawPointer
     private typealias Size = UnsafeMutablePointer<Int32>
@@ -18,12 +18,12 @@ struct TurboJPEG {
     private let decompress: Decompress
     private let end: @convention(c) (Pointer) -> Int32
 
-    /// The name under which the library is found.
+    /// The file name of the library.
     static let fileName = platformValue(linux: "libturbojpeg.so.0", darwin: "libturbojpeg.0.dylib")
-    /// The largest side of a picture that is read, in points. Graph's photos have at most 648.
+    /// The maximum width and height of a picture in pixels. Graph's photos have at most 648.
     private static let maximumSide: Int32 = 4096
 
-    /// Loads the library.
+    /// Creates the functions by loading the library.
     init() throws(DynamicLibrary.Missing) {
         let library = try DynamicLibrary(fileNames: [Self.fileName])
         begin = try library.function("tjInitDecompress")
@@ -41,7 +41,7 @@ struct TurboJPEG {
             (1...Self.maximumSide).contains(width), (1...Self.maximumSide).contains(height)
         else { return nil }
         var bytes = [UInt8](repeating: 0, count: Int(width) * Int(height) * 3)
-        // 0 is TJPF_RGB; a pitch of 0 is three bytes a point.
+        // 0 is TJPF_RGB; a pitch of 0 means three bytes for each pixel.
         guard decompress(handle, jpeg, CUnsignedLong(jpeg.count), &bytes, width, 0, height, 0, 0) == 0 else {
             return nil
         }
