@@ -1,7 +1,7 @@
 import CommandLineKit
 
 extension Command {
-    /// Every command of the program by group, in the order of help.
+    /// All commands by group, in the order of help.
     private static let groups: [(title: String, commands: [Command])] = [
         ("Sign in", [SignInCommand.command, SignOutCommand.command, AccountsCommand.group, StatusCommand.command]),
         ("Tokens", [TokenCommand.command, ExecCommand.command, RequestCommand.command, CredentialCommand.group]),
@@ -16,13 +16,13 @@ extension Command {
         ("Try out", [DemoCommand.command, ServeCommand.command]),
     ]
 
-    /// The title of the group that has `help`, too.
+    /// The title of the group that also contains `help`.
     static let setUp = "Set up"
 
-    /// Every command of the program, in the order of help.
+    /// All commands, in the order of help.
     static let all = groups.flatMap(\.commands)
 
-    /// The declarations of all commands, each with its group.
+    /// The declarations of all commands with their groups.
     static let specs = groups.flatMap { group in
         group.commands.map { command in
             var spec = command.spec
@@ -32,7 +32,7 @@ extension Command {
     }
 }
 
-/// The syntax of the program: parsing, help, completion and manual pages read it.
+/// The syntax of the program, used by parsing, help, completion and the manual.
 let commandSyntax = CommandSyntax(
     root: CommandSpec(
         "lodge", "Sign in to OAuth accounts, get access tokens, and search a people directory.",

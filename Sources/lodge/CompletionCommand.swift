@@ -33,7 +33,7 @@ import OAuth2AccountStore
         return .done
     }
 
-    /// Prints the candidates for the last word, one a line, each with its help after a tab.
+    /// Prints the candidates for the last word, one per line, each with its help after a tab.
     func complete(_ words: [String]) async throws {
         let (before, current) = (Array(words.dropLast()), words.last ?? "")
         let completion = Completion(after: before, of: current, in: commandSyntax)
@@ -47,7 +47,7 @@ import OAuth2AccountStore
         case .kind(.folder): return try world.console.writeLine(CompletionScript.folders)
         case .kind(let kind): candidates = await known(kind, before)
         }
-        // Fields stand in a list: what is typed before the last comma stays.
+        // Fields form a list: the text before the last comma stays.
         if case .kind(.list) = completion.source {
             let typed = current.dropFirst(completion.prefix.count)
             let begun = typed.lastIndex(of: ",").map { String(typed[...$0]) } ?? ""
@@ -55,15 +55,15 @@ import OAuth2AccountStore
         }
         for candidate in candidates {
             let word = completion.prefix + candidate.word
-            // A word that would break the line, or the terminal, is not offered.
+            // Omit a candidate that would break the line or the terminal.
             guard word.hasPrefix(current), word == word.visible else { continue }
             try world.console.writeLine(word + "\t" + candidate.help.visible)
         }
     }
 
-    /// The names that only settings and store know; none if they cannot be read, because completion shows no errors.
+    /// Returns names from the settings and the store; empty if they cannot be read, because completion shows no errors.
     private func known(_ kind: CompletionKind, _ words: [String]) async -> [Candidate] {
-        // The options that say where to look, as far as they are typed.
+        // The options that select the settings and the store, if already typed.
         guard
             let invocation = try? commandSyntax.parse(
                 arguments: ["accounts", "list"] + storeOptions(in: words), environment: world.environment)

@@ -24,7 +24,8 @@ extension ProgramReference {
                 + [("Example", "\"\(key.name)\": \(key.example)"), ("In", key.location.rawValue)])
     }
 
-    /// The variables that lodge or one of its libraries reads, besides those of the global options. A test compares them with the sources.
+    /// The environment variables of lodge and its libraries, without the variables of the global options. A test
+    /// compares them with the sources.
     private static let variables = [
         ("LODGE_KEY_CUSTODY", "location of the key: lodge help storage"),
         ("LODGE_PASSPHRASE_FILE", "file with the passphrase of the key"),
@@ -87,7 +88,7 @@ extension HelpText {
 
     fileprivate var formats: [String] {
         let commands = leaves([syntax.root]).map { ($0.map(\.name).dropFirst().joined(separator: " "), $0.last) }
-        // The same objects are described once.
+        // Describe equal objects only once.
         var described: [JSONShape: String] = [:]
         let shapes = commands.compactMap { name, command -> (String, String)? in
             guard let json = command?.json else { return nil }

@@ -7,7 +7,7 @@ import Dispatch
     @MainActor static func main() async {
         let environment = ProcessInfo.processInfo.environment
         let console = Console.process(Program.name, environment: environment)
-        // A limit on the size of files is an error that a write reports, not a reason to die.
+        // A file size limit must make the write fail, not end the program.
         signal(SIGXFSZ, SIG_IGN)
         // Tokens are in memory.
         ProcessLimits.protectMemory()
@@ -17,7 +17,8 @@ import Dispatch
         let sources = EndingSignals.handle(interruption.receive)
         let status = await work.value
         withExtendedLifetime(sources) {}
-        // All output is written and all tokens are saved. An ordinary exit would let the libraries free their memory piece by piece.
+        // All output is written and all tokens are saved. A normal exit would spend time on freeing the libraries'
+        // memory.
         _exit(status == .interrupted ? interruption.status : status.rawValue)
     }
 
@@ -45,7 +46,7 @@ import Dispatch
                 }
                 let context = CommandContext(command: command, invocation: invocation, world: world)
                 status = try await run(command, context)
-                // The output does not wait for a refresh that continues.
+                // The output does not wait for a refresh in progress.
                 try console.flush()
                 report(await endRefreshes(world), console)
             }
@@ -61,7 +62,7 @@ import Dispatch
         }
     }
 
-    /// Runs a command until it ends or the time of `--timeout` is over, which includes waits for locks and for the database.
+    /// Runs a command until it ends or `--timeout` expires, including waits for locks and the database.
     @MainActor private static func run(_ command: Command, _ context: CommandContext) async throws -> ExitStatus {
         guard let deadline = context.deadline else { return try await command(context) }
         let result = Promise<ExitStatus>()
@@ -101,7 +102,7 @@ import Dispatch
         if case .storage? = (error as? AccountStoreError)?.kind { true } else { false }
     }
 
-    /// Waits until the tokens of sent requests are saved. Prints the reason after a second.
+    /// Waits until the tokens of the sent requests are saved. Prints the reason after one second.
     @MainActor private static func endRefreshes(_ world: CommandEnvironment) async -> EndedRefreshes {
         let notice = Task { @MainActor in
             try await Task.sleep(for: .seconds(1))
@@ -135,18 +136,18 @@ import Dispatch
         return .done
     }
 
-    /// Reports why a command ended early, and gives its status.
+    /// Reports why a command failed and returns its status.
     @MainActor
     private static func finish(_ error: any Error, _ world: CommandEnvironment, _ invocation: Invocation) -> ExitStatus
     {
         let console = world.console
         if let error = error as? OutputError {
-            // Who reads the answer has stopped reading: that is no error.
+            // The reader of a pipe closed it. That is not an error.
             guard let failure = error.commandError else { return .done }
             console.report(failure)
             return failure.status
         }
-        // What was answered before the failure is shown before it.
+        // Show the output before the error.
         try? console.flush()
         let isRun = invocation.action == .run
         let failure = CommandError(

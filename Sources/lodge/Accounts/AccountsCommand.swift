@@ -70,7 +70,7 @@ struct AccountsCommand: CommandHandler {
 
     func remove() async throws -> ExitStatus {
         let store = try await context.store()
-        // A record that cannot be read has no name: its identifier, word for word, is what it can be removed by.
+        // A damaged record has no name, so its identifier selects it.
         let damaged = try await store.damagedRecords().first { $0.id.rawValue == invocation[Input.account] }
         if let damaged {
             try await store.remove(damaged.id)
@@ -94,7 +94,8 @@ struct AccountsCommand: CommandHandler {
         ])
     }
 
-    /// Returns the active account; nil if its record is damaged: the others are shown, none of them as the active one.
+    /// Returns the identifier of the active account, or `nil` if its record is damaged. In that case, the list has no
+    /// mark.
     private static func activeID(_ store: AccountStore) async throws -> Account.ID? {
         do {
             return try await store.activeAccount()?.id
@@ -103,7 +104,7 @@ struct AccountsCommand: CommandHandler {
         }
     }
 
-    /// Returns the accounts with the mark of the active account.
+    /// Returns the accounts and marks the active one.
     static func records(_ store: AccountStore, ofType type: String?) async throws -> [AccountRecord] {
         let accounts = try await store.accounts(ofType: type)
         let active = try await activeID(store)

@@ -3,7 +3,7 @@ import OAuth2AccountStore
 import Platform
 import StrictJSON
 
-/// `accounts refresh`: refreshes the tokens of accounts now.
+/// `accounts refresh`: refreshes tokens.
 @MainActor struct AccountsRefresh: CommandHandler {
     enum Input {
         static let account = Argument.optional(
@@ -30,19 +30,19 @@ import StrictJSON
 
     let context: CommandContext
 
-    /// The number of accounts that are refreshed at the same time. They often have the same provider, and it counts requests.
+    /// The number of concurrent refreshes. Accounts often share a provider, which limits the request rate.
     private static let width = 8
 
     private enum Outcome: Sendable {
         case refreshed(expiry: Date?)
-        /// There is nothing to refresh, and nothing to do.
+        /// The account has no tokens to refresh.
         case unchanged(reason: String)
         case failed(CommandError)
     }
 
     func run() async throws -> ExitStatus {
         let (store, accounts) = try await accounts()
-        // A damaged record is an account that is not refreshed. It must not stop the others.
+        // A damaged record must not stop the refresh of the other accounts.
         let damage = invocation[Input.all] ? try await damage(of: store) : nil
         guard !accounts.isEmpty || damage != nil else {
             console.note(context.text("No accounts yet. To sign in: \(run: "sign-in")"))
@@ -63,7 +63,7 @@ import StrictJSON
             failures.append(damage.status)
             console.instruct("\(Program.name): \(Self.line(damage.message, damage))")
         }
-        // A sign-in is what no later run can do.
+        // A sign-in takes precedence: no later run can replace it.
         return failures.contains(.signInNeeded) ? .signInNeeded : failures.first ?? .done
     }
 
@@ -94,7 +94,7 @@ import StrictJSON
         }
     }
 
-    /// Refreshes accounts, some at the same time, and passes the outcomes in order, each as soon as those before it are known.
+    /// Refreshes accounts concurrently, and passes the outcomes in order as soon as they are known.
     private func refresh(
         _ accounts: [Account], _ store: AccountStore, _ receive: (Account, Outcome) throws -> Void
     ) async throws {
@@ -124,7 +124,7 @@ import StrictJSON
         }
     }
 
-    /// Refreshes one account. An error of the account is its outcome; only the end of the command ends the others.
+    /// Refreshes one account. An error of the account is its outcome; only cancellation ends the others.
     private nonisolated static func refresh(
         _ account: Account, isOnly: Bool, _ store: AccountStore, _ remedyText: RemedyText
     ) async throws -> Outcome {
@@ -145,15 +145,15 @@ import StrictJSON
         }
     }
 
-    // MARK: The report
+    // MARK: Report
 
-    /// Returns the reason of an error for the middle of a sentence.
+    /// Returns the reason of an error, without capital letter and full stop.
     private static func reason(of error: CommandError) -> String {
         let reason = error.reason ?? error.message
         return reason.hasSuffix(".") ? String(reason.dropLast()) : reason
     }
 
-    /// Returns one line for an error: cron sends the output by mail.
+    /// Returns one line for an error, because cron mails the output.
     private static func line(_ what: String, _ error: CommandError) -> String {
         "\(what): \(reason(of: error))" + (error.hint.map { "; \($0)" } ?? "")
     }

@@ -67,7 +67,8 @@ import StrictJSON
         return .done
     }
 
-    /// Runs a body in which an error of the settings is an error of the command line: the name of an account comes from there.
+    /// Runs a body and reports errors of the settings as usage errors, because the account name is from the command
+    /// line.
     static func withUsageErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
@@ -136,7 +137,7 @@ import StrictJSON
         if let name = invocation[Input.exportedAccount] ?? invocation[GlobalOptions.account] {
             ids = [try await context.account(store, named: name).id]
         } else {
-            // A copy that lacks an account must not look whole.
+            // A copy without all accounts must not look complete.
             try await context.reportDamage(store)
         }
         if ids == nil, let type = invocation[GlobalOptions.type] {

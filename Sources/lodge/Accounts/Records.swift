@@ -4,7 +4,7 @@ import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
 
-/// An account, as lists and `status` show it.
+/// An account in lists and in `status`.
 struct AccountRecord: OutputRecord {
     let account: Account
     let isActive: Bool

@@ -27,7 +27,7 @@ struct SalvageCommand: CommandHandler {
 
     func run() async throws -> ExitStatus {
         let storage = try context.fileStorage(for: "salvage the store")
-        // A look must not make a store where none is, nor a copy where nothing is wrong.
+        // A check must not create a store, or a copy of an undamaged one.
         guard FileManager.default.fileExists(atPath: storage.location) else {
             throw CommandError(
                 .notFound, "there is no store", reason: "\(storage.location) does not exist", hint: "\(run: "accounts")"
@@ -49,7 +49,7 @@ struct SalvageCommand: CommandHandler {
                 "To use the copy: end other programs that use the store, remove \(report.path), then "
                     + context.text("\(run: "accounts salvage")") + " --replace")
         }
-        // What does not open with the key is lost too, for who wants to use it.
+        // A record that the key cannot decrypt is lost too.
         let lost = report.lost + max(0, report.records - (report.opening ?? report.records))
         guard lost > 0 else { return .done }
         console.instruct(

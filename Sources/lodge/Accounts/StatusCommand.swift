@@ -41,7 +41,7 @@ import StrictJSON
                 try console.writeLine(JSONValue.object(output).text())
             }
         case .table: try await write(store, records, damaged, leftovers)
-        // What is no table, where things are kept, has no place in one.
+        // The file locations do not fit into a table.
         default: try list(records.map(StatusRow.init), Self.columns)
         }
         try await store.checkIntegrity()

@@ -4,7 +4,7 @@ import DirectorySearch
 import OAuth2Protocol
 import OAuth2AccountStore
 
-/// The accounts of the browser, and the one that it uses in this run.
+/// The accounts of the browser and the current account.
 @MainActor final class BrowseAccounts {
     struct ActiveAccount {
         var account: Account
@@ -20,13 +20,15 @@ import OAuth2AccountStore
     private var watching: Task<Void, Never>?
     /// The claims that a directory requires of the next sign-in, by account.
     private var requiredClaims: [BrowseAccount.ID: String] = [:]
-    /// The accounts that were published last.
+    /// The accounts published last.
     private var known: [BrowseAccount.ID: Account] = [:]
 
-    /// The account in use with its directories.
+    /// The account in use and its directories.
     private(set) var active: ActiveAccount?
 
-    /// Opens the store. Without a sign-in there is no active account; a named account that does not exist is an error.
+    /// Creates the list from the store. Without a sign-in there is no active account.
+    ///
+    /// - Throws: an error if the account of the command line does not exist.
     init(_ context: CommandContext, _ inbox: EventQueue) async throws {
         self.context = context
         self.inbox = inbox
@@ -53,24 +55,24 @@ import OAuth2AccountStore
 
     // MARK: The list
 
-    /// Uses another account from now on, or none if another process removed it.
+    /// Switches to another account, or to no account if another process removed it.
     func choose(_ id: BrowseAccount.ID) {
         active = nil
         if let account = known[id] { use(account) }
     }
 
-    /// Publishes the accounts that have a directory, and the one in use.
+    /// Publishes the accounts with a directory and the current account.
     func publish() async {
         let all = try? await store.accounts()
-        // A store that cannot be read for now tells nothing new, and whoever asks anew is told then.
+        // If the store cannot be read, nothing changes: the next call publishes the accounts.
         guard !Task.isCancelled, all != nil || known.isEmpty else { return }
         let accounts = (all ?? []).filter { $0.id == active?.account.id || store.settings[$0.type]?.graphAPI != nil }
-        // Another process has removed the one in use.
+        // Another process removed the account in use.
         if let active, !accounts.contains(where: { $0.id == active.account.id }) {
             self.active = nil
             if let next = accounts.first(where: { $0.type == active.account.type }) { use(next) }
         }
-        // Nobody was signed in, and another process did it: there is no choice to make.
+        // Another process added the first account, so it becomes active.
         if active == nil, accounts.count == 1, let only = accounts.first, allowsType(only.type) { use(only) }
         known = Dictionary(accounts.map { ($0.id.rawValue, $0) }) { first, _ in first }
         let listed = accounts.map {
@@ -80,7 +82,7 @@ import OAuth2AccountStore
         inbox.post(.accounts(BrowseAccount.disambiguated(listed), current: active?.account.id.rawValue))
     }
 
-    /// Whether the command line allows accounts of this type.
+    /// Returns whether the command line allows accounts of this type.
     private func allowsType(_ type: String) -> Bool {
         context.invocation[GlobalOptions.type].map { $0 == type } ?? true
     }
@@ -90,7 +92,7 @@ import OAuth2AccountStore
         watching = Task { [weak self] in
             for await event in events {
                 switch event {
-                // Nothing that is shown.
+                // These events change nothing on the screen.
                 case .accessTokenChanged, .accessTokenFailed, .userDataChanged, .signInFailed: continue
                 default: break
                 }
@@ -104,9 +106,9 @@ import OAuth2AccountStore
 
     func stop() { watching?.cancel() }
 
-    // MARK: Signing in
+    // MARK: Sign-in
 
-    /// Saves the claims that a directory requires of the next sign-in.
+    /// Saves the claims that a directory requires for the next sign-in.
     func note(_ error: any Error) {
         guard let id = active?.account.id.rawValue else { return }
         switch error {
@@ -128,7 +130,7 @@ import OAuth2AccountStore
                 options.loginHint = account.userName
                 options.claims = requiredClaims[id]
             } else if try await !store.accounts(ofType: type).isEmpty {
-                // Otherwise the browser would give the account that is there already.
+                // Otherwise the provider would return the current user.
                 options.prompt = [.selectAccount]
             }
             let flow = try await SignInFlow.byItself(type, store, context.world)
@@ -145,7 +147,7 @@ import OAuth2AccountStore
         } catch {
             guard !Task.isCancelled else { return }
             var failure = BrowseFailure(reporting: error)
-            // Without accounts this part has no meaning.
+            // Without accounts this part of the hint does not apply.
             if known.isEmpty {
                 failure.hint = failure.hint?.replacing("; no account was changed", with: "")
             }
@@ -163,7 +165,7 @@ import OAuth2AccountStore
         let open = store.dependencies.openBrowser
         return .browser { url in
             inbox.post(.signIn(number, .browser(address: url.absoluteString)))
-            // Where it does not open, the address is there to be opened by hand.
+            // If the browser does not open, the user can open the URL that is shown.
             if case .browser(opens: true, because: _) = flow { try? await open(url) }
         }
     }

@@ -7,7 +7,7 @@ import OAuth2AccountStore
 /// Copies text to the clipboard with the desktop's program.
 struct BrowseClipboard: Sendable {
     let environment: [String: String]
-    /// Runs a program with a text on its standard input; returns whether it succeeded.
+    /// Runs a program with these bytes on its standard input and returns whether it succeeded.
     var run: @Sendable (_ words: [String], _ input: [UInt8], _ environment: [String: String]) async -> Bool = {
         await ProgramWithInput(words: $0, environment: $2).run(input: $1)
     }
@@ -26,21 +26,21 @@ struct BrowseClipboard: Sendable {
         #endif
     }
 
-    /// Copies a text and returns the name of the program that did, if any.
+    /// Copies a string and returns the name of the program used, or `nil` if all failed.
     func copy(_ text: String) async -> String? {
         for words in candidates where await run(words, Array(text.utf8), environment) { return words.first }
         return nil
     }
 }
 
-/// A program that gets a text on its standard input, not in its arguments, which other users can see.
+/// A program that gets its data on standard input, because other users can see arguments.
 struct ProgramWithInput: Sendable {
     var words: [String]
     var environment: [String: String]
 
     private static let patience: Int32 = 3000
 
-    /// Runs it on a thread of Dispatch; returns whether it read the text and succeeded in time.
+    /// Runs the program on a Dispatch thread. Returns whether it read the text and succeeded in time.
     func run(input: [UInt8]) async -> Bool {
         await withCheckedContinuation { continuation in
             DispatchQueue.global(qos: .userInitiated).async { continuation.resume(returning: runNow(input)) }
@@ -52,7 +52,7 @@ struct ProgramWithInput: Sendable {
         guard pipe(&ends) == 0 else { return false }
         let (reader, writer) = (ends[0], ends[1])
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        // What it says does not belong on the screen. It may go on in the background, as wl-copy does.
+        // Its output must not reach the screen. It may continue in the background, like wl-copy.
         let child = try? ChildProcess.start(
             words, environment: environment, input: reader, isSilent: true, hasOwnGroup: true
         ).get()
@@ -64,7 +64,7 @@ struct ProgramWithInput: Sendable {
         _ = fcntl(writer, F_SETFL, O_NONBLOCK)
         let end = ContinuousClock.now + .milliseconds(Int(Self.patience))
         let isTaken = give(input, to: writer, until: end)
-        // The end of the input, for which the program waits.
+        // Close the input, because the program waits for its end.
         close(writer)
         return wait(for: child, until: isTaken ? end : .now)
     }

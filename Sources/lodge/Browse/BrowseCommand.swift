@@ -36,7 +36,7 @@ import TerminalBrowser
 
     func run() async throws -> ExitStatus {
         let fields = try context.fields(Input.fields)
-        // A wrong field is an error before the terminal is taken.
+        // Report a wrong field before opening the terminal.
         if let fields { _ = try UserQuery.everyone(select: fields).plan() }
         if !isPicker {
             let picked: [any DeclaredOption] = [Input.fields, GlobalOptions.standard.output]
@@ -46,7 +46,7 @@ import TerminalBrowser
                     hint: "to print the chosen users, run: \(run: "browse") | cat")
             }
         }
-        // Nothing else works without a terminal, so this is the first error.
+        // Checked first, because nothing works without a terminal.
         let redirection = try terminalRedirection()
         let session: BrowseSession<BrowseModel>
         do {
@@ -62,7 +62,7 @@ import TerminalBrowser
         return .done
     }
 
-    /// Takes the terminal of the session, unless the standard streams are a terminal.
+    /// Opens the terminal of the session, unless the standard streams are a terminal.
     private func terminalRedirection() throws(CommandError) -> ControllingTerminal? {
         guard context.world.browseTerminal == nil, isPicker || !console.terminal.inputIsTerminal else { return nil }
         do {
@@ -74,7 +74,7 @@ import TerminalBrowser
 
     private func runSession(_ fields: [String]?) async throws -> BrowseSession<BrowseModel> {
         let inbox = EventQueue()
-        // Messages would destroy the screen.
+        // Messages would damage the screen.
         let verbosity = console.options.verbosity
         console.options.verbosity = .quiet
         defer { console.options.verbosity = verbosity }
@@ -107,7 +107,7 @@ import TerminalBrowser
         }
     }
 
-    /// Prints the chosen users, one per line in a table, without headings: another program reads it.
+    /// Prints the chosen users for another program: one per line, without headings in a table.
     private func write(_ users: [User], _ fields: [String]?) throws {
         let fields = fields ?? (format == .table ? Self.defaultFields : nil)
         guard format == .table, let fields else {

@@ -5,7 +5,7 @@ import OAuth2AccountStore
 import Platform
 
 extension BrowseFailure {
-    /// The delay after a service throttled a request without a time.
+    /// The delay after a throttled request without Retry-After.
     private static let defaultDelay = Duration.seconds(5)
 
     init(reporting error: any Error) {

@@ -6,10 +6,10 @@ import TerminalBrowser
 /// Writes users to a new file.
 @MainActor struct BrowseExport {
     let environment: [String: String]
-    /// Unpredictable letters for the name of a temporary file.
+    /// Random letters for the name of a temporary file.
     let suffix: String
 
-    /// Writes a file, and never replaces one.
+    /// Writes a new file.
     ///
     /// - Throws: ``CommandError`` if the file exists or cannot be written.
     func write(_ users: [User], to file: String, _ format: BrowseExportFormat) throws {
@@ -39,7 +39,7 @@ import TerminalBrowser
         return output.bytes
     }
 
-    /// Returns the path of a file as a shell reads it: `~/` is the home folder.
+    /// Returns the path of a file; `~/` is the home folder.
     private func path(_ file: String) -> String {
         guard file.hasPrefix("~/"), let home = environment["HOME"], home.hasPrefix("/") else { return file }
         return home + file.dropFirst(1)

@@ -3,8 +3,9 @@ import TerminalBrowser
 import DirectorySearch
 import OAuth2AccountStore
 
-/// One run of the browser: passes events to the model, runs its effects and shows its screens. What takes time is a task of its
-/// own that posts its result.
+/// One run of the browser: passes events to the model, runs its effects and draws its screens.
+///
+/// Each slow effect is a separate task that posts its result.
 @MainActor final class BrowseSession<Behaviour: BrowseBehaviour> {
     private var behaviour: Behaviour
     private let terminal: any BrowseTerminal
@@ -13,7 +14,7 @@ import OAuth2AccountStore
     private let users: BrowseUsers
     private let clipboard: BrowseClipboard
     private let context: CommandContext
-    /// The users that the picker chose.
+    /// The users chosen in the picker.
     private(set) var chosen: [User] = []
     private let tasks = BrowseTasks()
     private let start = ContinuousClock.now
@@ -32,7 +33,9 @@ import OAuth2AccountStore
         clipboard = BrowseClipboard(environment: context.world.environment)
     }
 
-    /// Runs until the user quits. Throws `CancellationError` if the program must end or the terminal is gone.
+    /// Runs until the user quits.
+    ///
+    /// - Throws: `CancellationError` if the program must end or the terminal is closed.
     func run() async throws {
         defer { stop() }
         await accounts.publish()
@@ -44,7 +47,7 @@ import OAuth2AccountStore
                 for effect in behaviour.handle(event, at: now) where !carryOut(effect) { isRunning = false }
             }
             guard isRunning else { return }
-            // Once, however many keys came together.
+            // Draw once for all pending events.
             terminal.draw(behaviour.screen())
         }
         throw CancellationError()
@@ -56,7 +59,7 @@ import OAuth2AccountStore
         accounts.stop()
     }
 
-    /// Runs or starts an effect; returns false at the end.
+    /// Runs or starts an effect. Returns `false` at the end.
     private func carryOut(_ effect: BrowseEffect) -> Bool {
         switch effect {
         case .wake(let time): wake(at: time)
@@ -103,13 +106,13 @@ import OAuth2AccountStore
         }
     }
 
-    /// Starts work and posts its error.
+    /// Starts a task and posts its error.
     private func begin(_ slot: BrowseTasks.Slot, _ number: Int, _ work: @escaping @MainActor () async throws -> Void) {
         tasks.begin(slot) { [inbox, accounts] in
             do {
                 try await work()
             } catch {
-                // What nobody wants any more is no failure.
+                // A cancelled request is not an error.
                 guard !Task.isCancelled else { return }
                 accounts.note(error)
                 inbox.post(.failed(number, BrowseFailure(reporting: error)))
@@ -136,7 +139,7 @@ import OAuth2AccountStore
         }
     }
 
-    /// Returns the chosen users with these fields. Fields that the list does not have are loaded.
+    /// Returns the chosen users with these fields, and loads fields that the list does not have.
     func chosen(with fields: [String]) async throws -> [User] {
         guard !Set(fields).isSubset(of: UserQuery.defaultProperties) else { return chosen }
         var users: [User] = []
@@ -145,11 +148,11 @@ import OAuth2AccountStore
     }
 }
 
-/// The running tasks. Each slot has one at most: a new task cancels the last one.
+/// The running tasks. Each slot has at most one: a new task cancels the previous one.
 @MainActor final class BrowseTasks {
     enum Slot: Hashable {
         case search
-        /// A number of the model.
+        /// A request number of the model.
         case number(Int)
         case localPreview, account, copy, export
     }

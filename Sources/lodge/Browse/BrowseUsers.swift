@@ -3,17 +3,17 @@ import TerminalBrowser
 import DirectorySearch
 import OAuth2AccountStore
 
-/// Requests users for the account in use and posts the results.
+/// Loads users for the account in use and posts the results.
 @MainActor final class BrowseUsers {
     private let accounts: BrowseAccounts
     private let inbox: EventQueue
     private let isOffline: Bool
-    /// The next pages of the last search.
+    /// The source of the next pages of the last search.
     private var nextPages: (number: Int, source: any UserPageSource)?
 
-    /// The users of a page: enough for a high terminal, and few enough for a fast response.
+    /// The page size: enough for a tall terminal, small enough for a fast response.
     private static let pageSize = 100
-    /// The users that the offline copy returns if only it is searched: it has no pages.
+    /// The maximum number of results in offline mode, which has no pages.
     private static let offlineLimit = 1000
 
     init(_ accounts: BrowseAccounts, _ inbox: EventQueue, isOffline: Bool) {
@@ -24,7 +24,7 @@ import OAuth2AccountStore
 
     func forgetSearch() { nextPages = nil }
 
-    /// Posts the users for the text: from the offline copy, if there is one, then from the directory.
+    /// Posts the matching users: first from the offline copy if it exists, then from the directory.
     func search(_ number: Int, _ text: String) async throws {
         let active = try active()
         if isOffline {
@@ -35,11 +35,11 @@ import OAuth2AccountStore
                     summary: "the offline copy is not complete", reason: "it does not have a match",
                     hint: "to complete it, run: lodge sync")
             }
-            // The last one that it gives tells only that there are more.
+            // The additional result only indicates that there are more.
             let shown = Array(users.prefix(Self.offlineLimit - 1))
             return post(number, shown, hasMore: users.count > shown.count, .offline, isPartial: isPartial)
         }
-        // The copy may be missing, damaged or at work: the directory is asked all the same.
+        // The copy may be missing, damaged or locked. The directory is searched anyway.
         if let page = await offlinePage(text, active), !Task.isCancelled { inbox.post(.users(number, page)) }
         let text = SearchText(text)
         let pages = active.directory.pages(matching: UserQuery(.matching(text), pageSize: Self.pageSize))
@@ -50,7 +50,7 @@ import OAuth2AccountStore
         post(number, page.users, hasMore: page.hasMore, .directory)
     }
 
-    /// Posts the users of the offline copy for the text, if there are any.
+    /// Posts the matching users of the offline copy, if it has any.
     func localPreview(_ number: Int, _ text: String) async {
         guard let active = accounts.active, let page = await offlinePage(text, active), !Task.isCancelled else {
             return
@@ -59,7 +59,7 @@ import OAuth2AccountStore
     }
 
     private func offlinePage(_ text: String, _ active: BrowseAccounts.ActiveAccount) async -> BrowsePage? {
-        // One more than is shown tells whether there are more.
+        // One additional result shows whether there are more.
         guard let users = try? await active.copy.users(typed: text, limit: Self.pageSize + 1), !users.isEmpty else {
             return nil
         }
@@ -84,7 +84,7 @@ import OAuth2AccountStore
             .detail(number, try await directory.detail(of: id, select: UserQuery.defaultProperties, parts: parts)))
     }
 
-    /// Returns a user of the list with other properties.
+    /// Returns a listed user with other properties.
     func user(_ user: User, select: [String]) async throws -> User {
         let active = try active()
         guard let name = user.id ?? user.userPrincipalName ?? user.mail else { return user }
@@ -93,7 +93,7 @@ import OAuth2AccountStore
             : try await active.directory.user(name, select: select)
     }
 
-    /// Posts the photo of a user; only Graph has photos.
+    /// Posts the photo of a user. Only Graph has photos.
     func photo(_ number: Int, _ id: String) async throws {
         let graph = isOffline ? nil : try active().directory as? GraphDirectory
         inbox.post(.photo(number, try await graph?.photo(of: id)))

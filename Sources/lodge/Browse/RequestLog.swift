@@ -3,11 +3,12 @@ import TerminalBrowser
 import Platform
 import HTTPExchange
 
-/// A transport that logs each request in one line: status, time, method and URL without the host. It logs neither fields nor
-/// bodies, which have tokens, and redacts secrets in queries.
+/// A transport that logs each request in one line: status, time, method, and URL without the host.
+///
+/// It logs no fields or bodies, which contain tokens, and redacts secrets in queries.
 struct RequestLog: HTTPTransport {
     let inner: any HTTPTransport
-    /// The longest time for a request, if it is shorter than the request's own.
+    /// The maximum time for a request, if shorter than the request's own limit.
     let timeout: Duration?
     let inbox: EventQueue
 
@@ -30,11 +31,11 @@ struct RequestLog: HTTPTransport {
 
     private func log(_ request: HTTPRequest, _ end: String, _ start: ContinuousClock.Instant) {
         let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
-        // The end of a long line is not seen.
+        // The status comes first, because the end of a long line is cut.
         inbox.post(.logged("\(end) \(Int(milliseconds.rounded())) ms \(request.method) \(Self.target(request.url))"))
     }
 
-    /// Path and query, with secrets redacted.
+    /// Returns path and query with secrets redacted.
     static func target(_ url: URL) -> String {
         let path = url.path(percentEncoded: true)
         guard let query = url.query(percentEncoded: true) else { return path.isEmpty ? "/" : path }

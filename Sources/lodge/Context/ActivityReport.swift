@@ -5,18 +5,18 @@ import Platform
 
 /// Reports requests, waits and refreshes on standard error.
 ///
-/// With `--verbose` each of them is one line. On a terminal, only waits of more than a second are reported.
+/// With `--verbose`, it prints one line for each. On a terminal, it reports only waits of more than a second.
 @MainActor final class ActivityReport {
-    /// Whether neither the options nor the terminal want a report.
+    /// Whether neither the options nor the terminal require reports.
     nonisolated let isSilent: Bool
     private let console: Console
     private let reportsRequests: Bool
-    /// The requests without a response, by the order of their start.
+    /// The requests without a response, by number.
     private var pending: [Int: (request: String, start: ContinuousClock.Instant)] = [:]
     private var lastNumber = 0
     private var ticker: Task<Void, Never>?
 
-    /// Shorter waits are not reported on a terminal.
+    /// The minimum length of a wait that is reported on a terminal.
     nonisolated static let patience = Duration.seconds(1)
 
     init(_ console: Console) {
@@ -34,7 +34,7 @@ import Platform
         }
     }
 
-    /// Reports a wait when it begins, because its length is known.
+    /// Reports a wait at its start, because its length is known.
     func write(_ wait: HTTPRetryWait) {
         guard reportsRequests || wait.delay > Self.patience else { return }
         console.advise(Self.text(wait))
@@ -50,7 +50,7 @@ import Platform
 
     // MARK: Requests
 
-    /// Notes the start of a request and returns its number.
+    /// Records the start of a request and returns its number.
     fileprivate func begin(_ request: HTTPRequest) -> Int {
         console.debug("> \(request)")
         lastNumber += 1
@@ -70,7 +70,7 @@ import Platform
         console.verbose("\(request): \(result) in \(TimeText.seconds(ContinuousClock.now - start))")
     }
 
-    /// Shows on the terminal that a response is late, on the line of the progress, if that is empty.
+    /// Shows late responses on the progress line of the terminal, if that is empty.
     private func showWaits() async {
         var shown = ""
         while (try? await Task.sleep(for: Self.patience)) != nil {

@@ -1,18 +1,18 @@
 import CommandLineKit
 
-/// A command of the program: one value that declares its arguments and options, documents it and runs it.
+/// A command of the program: declares its arguments and options, documents it and runs it.
 ///
-/// To add a command, declare its value beside its code, and list it in `Command.all`:
+/// To add a command, declare its value next to its code, and add it to `Command.all`:
 ///
 ///     @MainActor
 ///     struct GreetCommand {
 ///         enum Input {
-///             static let name = Argument.required("NAME", "whom to greet")
+///             static let name = Argument.required("NAME", "the name to greet")
 ///             static let times = Option.integer("times", "N", "how often (1)", in: 1...9)
 ///         }
 ///
 ///         nonisolated static let command = Command(
-///             "greet", "Greet somebody.", examples: ["lodge greet ada"],
+///             "greet", "Print a greeting.", examples: ["lodge greet ada"],
 ///             arguments: [Input.name], options: [Input.times], formats: OutputFormat.ofSentences
 ///         ) { context in
 ///             for _ in 0..<(context.invocation[Input.times] ?? 1) {
@@ -24,20 +24,20 @@ import CommandLineKit
 struct Command: Sendable {
     typealias Run = @MainActor @Sendable (CommandContext) async throws -> ExitStatus
 
-    /// What `--timeout` limits.
+    /// The operation that `--timeout` limits.
     enum TimeoutUse {
-        /// The whole command, retries included.
+        /// The whole command, including retries.
         case command
-        /// Each request, and the wait for the key: the command lasts as long as the user wants.
+        /// Each request and the wait for the key. The command itself runs as long as the user wants.
         case request
-        /// The sign-in alone.
+        /// Only the sign-in.
         case signIn
     }
 
-    /// The declaration, for parsing and help.
+    /// The declaration for parsing and help.
     let spec: CommandSpec
     let timeoutUse: TimeoutUse
-    /// Whether it works with the accounts in the store, so that the presets do if there are no settings.
+    /// Whether the built-in presets suffice without a settings file, because the command uses accounts in the store.
     private(set) var needsNoSettings: Bool
     private let run: Run?
     private let subcommands: [Command]
@@ -77,14 +77,16 @@ struct Command: Sendable {
         }
     }
 
-    /// Returns the command at the end of a path of names, or `nil` if there is none.
+    /// Returns the command with this path of names, or `nil` if it does not exist.
     static func at(_ path: some Collection<String>, in commands: [Command]) -> Command? {
         guard let name = path.first, let command = commands.first(where: { $0.spec.name == name }) else { return nil }
         return path.count == 1 ? command : at(path.dropFirst(), in: command.subcommands)
     }
 
-    /// Runs the command, if it has the format: a format never changes automatically. A command that only prints sentences accepts
-    /// any format of the environment, which is meant for other commands.
+    /// Runs the command if it supports the output format.
+    ///
+    /// A command that prints only sentences accepts any format from the environment, which applies to the other
+    /// commands.
     @MainActor func callAsFunction(_ context: CommandContext) async throws -> ExitStatus {
         guard let run else { throw CommandError(.usage, "no command", hint: "lodge help") }
         try checkFormat(context.invocation)
@@ -94,7 +96,7 @@ struct Command: Sendable {
     private func checkFormat(_ invocation: Invocation) throws(CommandError) {
         let output = GlobalOptions.standard.output
         let format = OutputFormat(invocation)
-        // The command's own option of this name is no format.
+        // An option of the command with this name does not select a format.
         let hasFormats = !spec.options.contains { $0.name == output.spec.name }
         if invocation.source(of: GlobalOptions.standard.csvRaw) == .option {
             guard hasFormats, spec.formats.contains(.csv) else {

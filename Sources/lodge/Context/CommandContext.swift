@@ -9,23 +9,24 @@ import Synchronization
 struct CommandEnvironment {
     var console: Console
     var environment: [String: String]
-    /// Reads standard input to its end, at most so many bytes.
+    /// Reads standard input to its end, up to `limit` bytes.
     var readInput: @MainActor (_ limit: Int) throws -> [UInt8] = StandardInput.read
-    /// Reads standard input line by line, as it comes.
+    /// Reads standard input line by line as it arrives.
     var inputLines: @MainActor () -> LineReader = LineReader.standardInput
-    /// Copies standard input to its end into a new private file.
+    /// Copies standard input to its end into a new file, readable only by the user.
     var copyInput: @MainActor (_ path: String) throws -> Void = StandardInput.copy
-    /// Reads a line of standard input, at most so many bytes; nil at its end.
+    /// Reads a line of standard input, up to `limit` bytes. Returns `nil` at the end.
     var readLine: @MainActor @Sendable (_ limit: Int) async throws -> String? = StandardInput.readLine
-    /// The same for a secret: a terminal does not show what is typed.
+    /// Reads a line like ``readLine`` without showing it on the terminal.
     var readHiddenLine: @MainActor @Sendable (_ limit: Int) async throws -> String? = StandardInput.readHiddenLine
-    /// Shows a URL to the user; nil: in the user's browser.
+    /// Opens a URL. The default, `nil`, is the user's browser.
     var openBrowser: (@Sendable (URL) async throws -> Void)?
     var qrCode: @Sendable (String) throws -> QRCode = { try QRCode($0) }
-    /// Becomes another program; comes back only with the number of an error.
+    /// Replaces this process with another program. Returns only on failure, with `errno`.
     var replaceProcess: @MainActor (_ words: [String], _ environment: [String: String]) -> Int32 =
         ProcessReplacement.replace
-    /// Opens the terminal of `browse`, which posts its keys to this queue; nil: the process's own.
+    /// Opens the terminal of `browse`, which posts its keys to this queue. The default, `nil`, is the terminal of the
+    /// process.
     var browseTerminal: (@MainActor (EventQueue) async throws -> any BrowseTerminal)?
     /// Connects standard input and output to the terminal of the session.
     var takeControllingTerminal: @MainActor () throws(TerminalError) -> ControllingTerminal = {
@@ -35,13 +36,14 @@ struct CommandEnvironment {
     let stores = OpenStores()
 }
 
-/// The stores that a command opened. The token requests that they sent are completed before the program ends, also if it is
-/// interrupted.
+/// The stores opened by a command.
+///
+/// Before the program ends, even if interrupted, it completes the token requests that these stores sent.
 final class OpenStores: Sendable {
     private let stores = Mutex<[AccountStore]>([])
     private let accountType = Mutex<String?>(nil)
 
-    /// The type of the account that the command uses; `nil` before it has one. The commands of hints name it.
+    /// The type of the account in use, or `nil` before an account is selected. Commands in hints name it.
     var usedType: String? {
         get { accountType.withLock { $0 } }
         set { accountType.withLock { $0 = newValue } }
@@ -49,7 +51,7 @@ final class OpenStores: Sendable {
 
     func add(_ store: AccountStore) { stores.withLock { $0.append(store) } }
 
-    /// Waits until the tokens of the requests that were sent are saved.
+    /// Waits until the tokens of the sent requests are saved.
     func endRefreshes() async -> EndedRefreshes {
         var ended = EndedRefreshes()
         for store in stores.withLock({ $0 }) { ended += await store.endRefreshes() }
@@ -57,7 +59,7 @@ final class OpenStores: Sendable {
     }
 }
 
-/// A command line with its console and its store.
+/// The context of one command line: its options, console and store.
 @MainActor struct CommandContext {
     let command: Command
     let invocation: Invocation
@@ -66,8 +68,10 @@ final class OpenStores: Sendable {
 
     var console: Console { world.console }
 
-    /// The settings: `--settings`, else the environment's, else the user's own file, else the built-in presets. `type` is the account
-    /// type that an argument names.
+    /// Returns the settings: from `--settings`, otherwise from the environment, the user's own file, or the built-in
+    /// presets.
+    ///
+    /// - Parameter type: the account type named by an argument.
     func settings(for type: String? = nil) throws -> Settings {
         if let settings = try addingPreset(type, to: settingsOfFile()) { return settings }
         if let settings = try settingsOfPresets() { return settings }
@@ -78,15 +82,17 @@ final class OpenStores: Sendable {
                 + "to look around first: lodge demo")
     }
 
-    /// The folder of the user's settings, if the environment names a home. Never below the current folder: anybody may have put a
-    /// file there, and it decides where tokens are sent.
+    /// The folder of the user's settings, or `nil` if the environment has no home folder.
+    ///
+    /// It is never relative to the current folder, where another user may have put a file, because it decides where
+    /// tokens are sent.
     var settingsDirectory: String? {
         if let base = world.environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return base + "/lodge" }
         guard let home = world.environment["HOME"], home.hasPrefix("/") else { return nil }
         return home + "/.config/lodge"
     }
 
-    /// Network and time, with the options of the command line.
+    /// Returns the network and clock dependencies with the options of the command line.
     func dependencies() -> Dependencies {
         let caFile = invocation[GlobalOptions.caFile]
         let deadline = deadline
@@ -115,7 +121,7 @@ final class OpenStores: Sendable {
             }
             let sleep = dependencies.sleep
             dependencies.sleep = { duration in
-                // To wait for what would come too late helps nobody.
+                // Fail now instead of waiting past the deadline.
                 guard ContinuousClock.now + duration < deadline else { throw DeadlineTransport.tooLate }
                 try await sleep(duration)
             }
@@ -123,16 +129,17 @@ final class OpenStores: Sendable {
         return dependencies
     }
 
-    /// The time when `--timeout` ends the command.
+    /// The time at which `--timeout` ends the command.
     var deadline: ContinuousClock.Instant? {
         command.timeoutUse == .command ? invocation[GlobalOptions.timeout].map { start + $0 } : nil
     }
 
-    /// Returns a sentence, with the options `--store` and `--settings` of this command line in its commands.
+    /// Returns a sentence whose commands repeat `--store` and `--settings` of this command line.
     func text(_ sentence: Hint) -> String { invocation.remedyText.hint(sentence).description }
 
-    /// Opens the store. If there is none, an empty one in memory takes its place, unless `makesStore` is true because the command
-    /// saves in it. Dependencies are those of the command line by default.
+    /// Opens the store. If it does not exist, returns an empty one in memory, unless `makesStore` is true.
+    ///
+    /// By default, the dependencies follow the command line.
     func store(
         _ settings: Settings? = nil, makesStore: Bool = false, dependencies: Dependencies? = nil,
         watchesOtherProcesses: Bool = false
@@ -160,7 +167,7 @@ final class OpenStores: Sendable {
         return store
     }
 
-    /// Prints a line for each secret that other users can read.
+    /// Prints a warning for each secret that other users can read.
     private func warnAboutSecrets(of settings: Settings) {
         for secret in settings.exposedSecrets(of: settings.types) {
             console.note(
@@ -169,7 +176,7 @@ final class OpenStores: Sendable {
         }
     }
 
-    /// The store, opened, and the account to act for.
+    /// Opens the store and returns it with the account to use.
     func storeAndAccount(named name: String? = nil) async throws -> (store: AccountStore, account: Account) {
         let store = try await store()
         return (store, try await account(store, named: name))
@@ -205,7 +212,7 @@ final class OpenStores: Sendable {
         }
         guard let account = try await store.currentAccount(ofType: type) else {
             try await reportDamage(store)
-            // A sign-in to it is not possible either.
+            // A sign-in would fail too.
             _ = try store.settings.type(named: type)
             throw CommandError(
                 .signInNeeded, "not signed in", reason: "there is no account of type \(type)",
@@ -229,7 +236,7 @@ final class OpenStores: Sendable {
         return try await store.activeAccount()
     }
 
-    /// The account with this identifier, else all with this name, user name or subject, ignoring case.
+    /// Returns the account with this identifier, otherwise all with this label, user name or subject, ignoring case.
     static func accounts(named name: String, among accounts: [Account]) -> [Account] {
         if let account = accounts.first(where: { $0.id.rawValue == name }) { return [account] }
         let folded = name.lowercased()
@@ -254,7 +261,7 @@ final class OpenStores: Sendable {
         return account
     }
 
-    /// Throws if the store is damaged or a record cannot be read: its account must not look as if it never existed.
+    /// Throws if the store or a record is damaged, because its account must not seem to be absent.
     func reportDamage(_ store: AccountStore) async throws {
         try await store.checkIntegrity()
         let damaged = try await store.damagedRecords()

@@ -1,6 +1,6 @@
 import CommandLineKit
 
-/// The code of a command, which runs for one command line.
+/// The code of a command for one command line.
 @MainActor
 protocol CommandHandler {
     var context: CommandContext { get }
@@ -18,6 +18,6 @@ extension CommandHandler {
         try writer.finish()
     }
 
-    /// Writes one thing in the format of the command line.
+    /// Writes one record in the format of the command line.
     func show(_ record: some OutputRecord) throws(OutputError) { try format.show(record, console) }
 }

@@ -7,11 +7,11 @@ import OAuth2AccountStore
 import StrictJSON
 
 extension CommandError {
-    /// What any failure means to the person at the command line.
+    /// Creates the message, hint and status for any error.
     ///
     /// - Parameters:
-    ///   - type: the account type that the command line names, for the command that signs in.
-    ///   - remedyText: The options that the commands of the hint repeat.
+    ///   - type: the account type that the command line names, for the sign-in command.
+    ///   - remedyText: the options that the commands of the hint repeat.
     init(reporting error: any Error, type: String? = nil, remedyText: RemedyText = RemedyText()) {
         self.init(failure: error)
         var remedyText = remedyText
@@ -19,9 +19,9 @@ extension CommandError {
         hint = hint.map(remedyText.hint)
     }
 
-    /// Creates the error of a wait for a lock that the time of `--timeout` ended; `nil` for any other error.
+    /// Creates the error for a lock wait that `--timeout` ended. Returns `nil` for any other error.
     init?(lockTimeout error: any Error, _ deadline: ContinuousClock.Instant) {
-        // The last delay before the deadline is not waited for.
+        // The last delay that would pass the deadline is skipped.
         guard ContinuousClock.now > deadline - .milliseconds(100),
             (error as? AccountStoreError)?.kind == .storage(.busy) || (error as? StorageError)?.kind == .busy
         else { return nil }
@@ -29,11 +29,12 @@ extension CommandError {
         self.init(.network, "the time of --timeout is over", reason: busy.reason, hint: busy.hint)
     }
 
-    /// The longest claims that are shown to be typed, in bytes.
+    /// The maximum size in bytes of claims in a command to copy.
     private static let maximumClaims = 4096
 
-    /// Returns the sign-in with the claims of a service. The claims are the service's text: they become JSON of one line in
-    /// quotes of the shell, which nothing in them ends.
+    /// Returns the sign-in command with the claims of a service, as one line of JSON quoted for the shell.
+    ///
+    /// The quoting must be safe, because the service controls this text.
     static func signIn(asking claims: String?) -> Hint {
         guard let claims, let object = (try? JSONValue(parsing: claims))?.object,
             case let text = JSONValue.object(object).text(), text.utf8.count <= maximumClaims
@@ -61,7 +62,8 @@ extension CommandError {
         }
     }
 
-    /// Only a missing response is a network error: scripts retry it, which helps with nothing else.
+    /// Creates the error of a transport. Only a missing response is a network error, because scripts retry network
+    /// errors.
     private init(transport error: HTTPTransportError) {
         let (status, what): (ExitStatus, String) =
             switch error.kind {
@@ -115,7 +117,7 @@ extension CommandError {
         }
         return switch error.remedy {
         case .retryLater(let seconds?) where seconds > 0: "retry in \(seconds) s"
-        // Without a response, the provider can have rotated the refresh token.
+        // Without a response, the provider may have rotated the refresh token.
         case .retryLater where error.kind == .network: "try again later"
         case .retryLater: "try again later; no account was changed"
         case .signInAgain: signIn(asking: error.provider?.claims)

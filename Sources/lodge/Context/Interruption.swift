@@ -2,10 +2,11 @@ import CommandLineKit
 import Platform
 import Synchronization
 
-/// Ends the program when it receives a signal, without losing the response to a token request that was sent.
+/// Ends the program on a signal without losing the response to a sent token request.
 ///
-/// The first signal cancels the command. The second signal ends the program after the new tokens are saved, and does not wait for the
-/// command. Only a third SIGINT ends the program immediately.
+/// The first signal cancels the command. The second ends the program after the new tokens are saved, without waiting
+/// for the command.
+/// Only a third SIGINT ends the program immediately.
 final class Interruption: Sendable {
     private struct Signals {
         var first: Int32?
@@ -20,18 +21,18 @@ final class Interruption: Sendable {
         self.cancel = cancel
     }
 
-    /// The exit status for the first signal. Without a signal, the status for SIGINT.
+    /// The exit status for the first signal, or for SIGINT if none arrived.
     var status: Int32 { 128 + (signals.withLock { $0.first } ?? SIGINT) }
 
     func receive(_ number: Int32) {
-        // The pager on the terminal receives Ctrl-C too, and continues.
+        // The pager also receives Ctrl-C and continues.
         if number == SIGINT, PagerProcess.hasTerminal.load(ordering: .relaxed) { return cancel() }
         let count = signals.withLock { signals in
             signals.first = signals.first ?? number
             signals.count += 1
             return signals.count
         }
-        // After the count: a command that ends immediately has the status of the signal.
+        // After the count, so that a command that ends immediately gets the status of the signal.
         cancel()
         guard count > 1 else { return }
         signal(SIGINT, SIG_DFL)

@@ -7,14 +7,16 @@ extension CommandContext {
     private static let choiceVariable = "LODGE_KEY_CUSTODY"
     private static let passphraseVariable = "LODGE_PASSPHRASE_FILE"
 
-    /// The key location of the environment; nil: the one that the store has saved.
+    /// Returns the key location of the environment, or `nil` to use the location saved in the store.
     func keyChoice() throws -> KeyCustodyChoice? {
         guard let text = world.environment[Self.choiceVariable], !text.isEmpty else { return nil }
         return try keyChoice(text, "wrong value of \(Self.choiceVariable)")
     }
 
-    /// Throws if the caller did not pass the descriptor. An unused number may be one of this program's own by now: those are closed
-    /// on exec, which an inherited one never is.
+    /// Throws if the caller did not pass the descriptor.
+    ///
+    /// This program may have reused the number for a file. Its own files close on exec; an inherited descriptor never
+    /// does.
     private func checkHandedOver(_ choice: KeyCustodyChoice?) throws {
         guard case .descriptor(let number?) = choice else { return }
         let flags = fcntl(number, F_GETFD)
@@ -32,7 +34,7 @@ extension CommandContext {
         }
     }
 
-    /// Where the key of the accounts may be; `target` is where it is to be moved.
+    /// Returns the possible key locations. `target` is the location to move the key to.
     func keyLocations(target: KeyCustodyChoice? = nil) throws -> KeyLocations {
         var locations = KeyLocations(
             directory: try storeDirectory, choice: try keyChoice(), environment: world.environment)
@@ -56,16 +58,16 @@ extension CommandContext {
     }
 }
 
-/// The passphrase in a file, a pipe among them: its first line.
+/// A passphrase file, possibly a pipe. The passphrase is its first line.
 struct PassphraseFile {
     let path: String
 
     private static let maximumByteCount = 4096
-    /// How long to wait for a pipe, and how often to check for an interruption, in milliseconds.
+    /// The maximum wait for a pipe and the interval of interruption checks, in milliseconds.
     private static let patience: Int32 = 10_000
     private static let step: Int32 = 100
 
-    /// Blocks the main thread, none of Swift's pool.
+    /// Reads the passphrase. Blocks the main thread instead of a thread of Swift's pool.
     @MainActor func read() throws -> Secret {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { throw failure(String(cString: strerror(errno)), "use a file that you can read") }
@@ -117,14 +119,14 @@ struct PassphraseFile {
     }
 }
 
-/// A prompt for the passphrase, which the terminal does not show.
+/// A prompt for the passphrase without echo.
 @MainActor struct PassphrasePrompt {
     let console: Console
     let readLine: @MainActor @Sendable (_ limit: Int) async throws -> String?
 
     private static let maximumByteCount = 4096
 
-    /// Returns the typed passphrase, if any.
+    /// Returns the typed passphrase, or `nil` if the user typed nothing.
     func read(_ purpose: PassphrasePurpose) async throws -> Secret? {
         switch purpose {
         case .open: return try await line("Passphrase of the key, which is not shown while you type:")

@@ -1,7 +1,7 @@
 import CommandLineKit
 import Platform
 
-/// Lines that are read as they come, whatever their number. Memory holds one piece of the input.
+/// A reader of lines as they arrive, of any number. It holds one chunk in memory.
 @MainActor final class LineReader {
     private static let maximumLine = 64 * 1024
     private static let patience = Duration.milliseconds(10)
@@ -24,7 +24,7 @@ import Platform
     convenience init(text: String) { self.init(file: -1, "the text", Array(text.utf8), hasEnded: true) }
 
     convenience init(path: String) throws(CommandError) {
-        // A pipe without a writer would hold the program up here.
+        // Without O_NONBLOCK, opening a pipe without a writer would block.
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else {
             throw CommandError(
@@ -57,7 +57,7 @@ import Platform
 
     deinit { if file > 0 { close(file) } }
 
-    /// The next line without its end; nil after the last. Waiting for input holds up no thread.
+    /// Returns the next line without its terminator, or `nil` after the last. Waiting blocks no thread.
     func next() async throws -> String? {
         while true {
             if let end = bytes[start...].firstIndex(where: Self.endsLine) {
@@ -89,7 +89,7 @@ import Platform
 
     private static func endsLine(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
 
-    /// Reads the next bytes, waiting until `end`; returns whether there were any.
+    /// Reads the next bytes, waiting until `end`. Returns whether there were any.
     @discardableResult private func readMore(until end: ContinuousClock.Instant? = nil) async throws -> Bool {
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)
         while true {

@@ -2,19 +2,21 @@ import CommandLineKit
 import Platform
 import OAuth2AccountStore
 
-/// A file that a command writes beside its output, such as that of `--photo`.
+/// A file that a command writes in addition to its output, such as the file of `--photo`.
 ///
-/// It is written as a whole or not at all. Its links are followed, and it keeps its mode. A pipe or a device is only written to.
+/// The write is atomic, follows links and preserves the mode. A pipe or a device is only written to.
 struct OutputFile {
     let path: String
-    /// Waits for the reader of a pipe.
+    /// Sleeps while waiting for the reader of a pipe.
     let sleep: @Sendable (Duration) async throws -> Void
-    /// Unpredictable letters for the name of the file beside it.
+    /// Random letters for the name of the temporary file in the same folder.
     let suffix: String
 
     private static let pollInterval = Duration.milliseconds(20)
 
-    /// Writes the bytes. Throws ``SystemError`` with the reason of the system.
+    /// Writes the bytes.
+    ///
+    /// - Throws: ``SystemError`` with the reason of the system.
     @MainActor func write(_ bytes: [UInt8]) async throws {
         var status = stat()
         let isThere = stat(path, &status) == 0
@@ -23,7 +25,7 @@ struct OutputFile {
             let made = OwnerOnlyFile.create(path, bytes, suffix: suffix, mode: 0o666)
             guard case .failure(let failure) = made else { return }
             guard failure.code == EEXIST else { throw failure }
-            // A link that leads to no file yet: the system makes that one.
+            // For a dangling link, the system creates the target.
             return try await send(bytes, O_CREAT, isPipe: false)
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
@@ -32,7 +34,7 @@ struct OutputFile {
         try OwnerOnlyFile.replace(path, bytes, suffix: suffix).get()
     }
 
-    /// Writes to a pipe or a device, waiting for its reader without blocking a thread.
+    /// Writes to a pipe or a device and waits for its reader without blocking a thread.
     @MainActor private func send(_ bytes: [UInt8], _ flags: Int32, isPipe: Bool) async throws {
         var file = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags, 0o666)
         var code = errno
@@ -53,7 +55,7 @@ struct OutputFile {
 }
 
 extension Dependencies {
-    /// Returns unpredictable letters for the name of a file.
+    /// Returns random letters for a file name.
     func randomLetters() throws -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: try random(8).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
@@ -61,7 +63,7 @@ extension Dependencies {
 }
 
 extension CommandContext {
-    /// Writes the file that an option names. `subject` is what it is for the user.
+    /// Writes the file of an option. `subject` describes it in messages.
     func write(_ bytes: [UInt8], to path: String, _ subject: String) async throws {
         let dependencies = dependencies()
         let file = OutputFile(path: path, sleep: dependencies.sleep, suffix: try dependencies.randomLetters())

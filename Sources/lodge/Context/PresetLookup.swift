@@ -3,9 +3,10 @@ import Platform
 import OAuth2AccountStore
 import StrictJSON
 
-// The presets built in are the last place where a type is looked for.
+// A type that the settings lack can be a built-in preset.
 extension CommandContext {
-    /// The settings file of this command line: the one it names, else the user's own, even if it does not exist; nil without a home.
+    /// The path of the settings file: the named one, otherwise the user's own, which may not exist; `nil` without a
+    /// home folder.
     var settingsFile: (path: String, isNamed: Bool)? {
         if let path = invocation[GlobalOptions.settings] { return (path, true) }
         guard let settingsDirectory else { return nil }
@@ -20,15 +21,17 @@ extension CommandContext {
         return settingsFile
     }
 
-    /// The settings of the file; nil when none is named and there is none.
+    /// Returns the settings of the file, or `nil` if it does not exist and was not named.
     func settingsOfFile() throws -> Settings? {
         guard let (path, isNamed) = settingsFile else { return nil }
         guard isNamed || FileManager.default.fileExists(atPath: path) else { return nil }
         return try Settings(contentsOf: URL(filePath: path))
     }
 
-    /// The settings with the type of the command line, if only a preset has it: the preset never replaces a type that cannot be used.
-    /// Throws if the preset lacks values.
+    /// Adds the type of the command line if only a preset has it. The preset never replaces an invalid type of the
+    /// settings.
+    ///
+    /// - Throws: an error if the preset lacks values.
     func addingPreset(_ type: String?, to settings: Settings?) throws -> Settings? {
         guard let name = type ?? invocation[GlobalOptions.type], settings?.typeNames.contains(name) != true,
             let preset = ProviderPreset(named: name)
@@ -40,7 +43,7 @@ extension CommandContext {
             deviceMode: settings?.deviceMode ?? .private)
     }
 
-    /// The complete presets, for commands that need no settings, if there is a store.
+    /// Returns the complete presets for commands that need no settings, if a store exists.
     func settingsOfPresets() throws -> Settings? {
         guard command.needsNoSettings, try hasStore else {
             return nil

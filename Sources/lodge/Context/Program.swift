@@ -1,6 +1,6 @@
 enum Program {
     static let name = "lodge"
     static let version = "0.1.0"
-    /// The user agent of its requests.
+    /// The User-Agent of all requests.
     static let userAgent = "\(name)/\(version)"
 }

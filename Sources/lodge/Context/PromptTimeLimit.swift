@@ -4,8 +4,8 @@ import OAuth2AccountStore
 extension CommandContext {
     private typealias ReadLine = @MainActor @Sendable (_ limit: Int) async throws -> String?
 
-    /// Returns the context of a sign-in whose prompts end after the time of `--timeout`. Each prompt has all of it, because this time is
-    /// for the user.
+    /// Returns the context of a sign-in whose prompts end after `--timeout`. Each prompt gets the full time, because it
+    /// is for the user.
     func limitingPrompts() -> CommandContext {
         guard let limit = invocation[GlobalOptions.timeout] else { return self }
         var world = world
@@ -17,7 +17,7 @@ extension CommandContext {
     private static func limit(_ read: @escaping ReadLine, to limit: Duration) -> ReadLine {
         { maximum in
             let reading = Task { try await read(maximum) }
-            // The main thread can wait for the input: the timer must run on another one.
+            // Reading the input can block the main thread, so the timer runs on another one.
             let timer = Task.detached {
                 try await Task.sleep(for: limit)
                 reading.cancel()

@@ -3,7 +3,7 @@ import DirectorySearch
 import Platform
 
 extension RemedyText {
-    /// Returns the commands and options for an action of a directory or of an offline copy.
+    /// Returns the commands and options for the remedy of a directory or an offline copy.
     func replacement(_ remedy: DirectoryRemedy) -> Hint {
         switch remedy {
         case .enterText: command("search") + " ada"

@@ -5,27 +5,27 @@ import Platform
 
 struct ProgramCommand: SuggestedAction {
     var words: String
-    /// The options of the command line that it repeats, each after a space.
+    /// The options of the command line to repeat, each after a space.
     var options = ""
 
     var description: String { "\(Program.name) \(words)\(options)" }
 }
 
 extension Hint.StringInterpolation {
-    /// Appends a command of this program, without its arguments.
+    /// Appends a command of this program without its arguments.
     mutating func appendInterpolation(run words: String) { appendInterpolation(ProgramCommand(words: words)) }
 }
 
-/// Converts the actions of hints into commands and options of this program.
+/// Converts the remedies of hints into commands and options of this program.
 ///
-/// A command repeats the options `--store` and `--settings` of the command line, because it would change another store without them.
+/// A command repeats `--store` and `--settings` of the command line; otherwise it would change another store.
 struct RemedyText: Sendable {
     var store: String?
     var settings: String?
-    /// The account type of the command line, for a sign-in that names no type.
+    /// The account type of the command line, for a sign-in without a type.
     var type: String?
 
-    /// Returns a hint whose actions are commands of this program.
+    /// Returns a hint whose remedies are commands of this program.
     func hint(_ hint: Hint) -> Hint { hint.replacingActions(replacement) }
 
     private func replacement(_ action: any SuggestedAction) -> Hint {
@@ -78,7 +78,7 @@ struct RemedyText: Sendable {
         }
     }
 
-    /// Returns a command with the options of the command line that it repeats.
+    /// Returns a command with the repeated options of the command line.
     func command(_ words: String) -> Hint {
         var options = ""
         if let store, !words.hasPrefix("providers") { options += " --store=" + store.shellWord }
@@ -88,7 +88,8 @@ struct RemedyText: Sendable {
 }
 
 extension Invocation {
-    /// The text of remedies for this command line, without values of environment variables: those also apply to the next command.
+    /// The text of remedies for this command line, without values of environment variables, which also apply to the
+    /// next command.
     var remedyText: RemedyText {
         func typed(_ option: Option<String?>) -> String? { source(of: option) == .option ? self[option] : nil }
         return RemedyText(store: typed(GlobalOptions.store), settings: typed(GlobalOptions.settings))

@@ -2,7 +2,7 @@ import CommandLineKit
 import Platform
 
 enum StandardInput {
-    /// Returns the bytes up to the end. The main thread waits for them, not one of Swift's pool.
+    /// Returns the bytes up to the end. Blocks the main thread instead of a thread of Swift's pool.
     @MainActor static func read(limit: Int) throws -> [UInt8] {
         try readAll(0, "standard input", limit, hint: "pass only the token response, as JSON")
     }
@@ -21,10 +21,10 @@ enum StandardInput {
         }
     }
 
-    /// Copies everything up to the end into an empty file that is there.
+    /// Copies everything up to the end into an existing empty file.
     @MainActor static func copy(to path: String) throws { try copy(0, "standard input", to: path) }
 
-    /// The same with what a pipe gives.
+    /// Copies the content of a pipe into an existing empty file.
     @MainActor static func copyPipe(_ pipe: String, to path: String) throws {
         let input = open(pipe, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard input >= 0 else {
@@ -53,13 +53,13 @@ enum StandardInput {
         }
     }
 
-    /// Whether the path leads to a pipe, such as a shell's `<(…)`.
+    /// Returns whether the path is a pipe, such as a shell's `<(…)`.
     static func isPipe(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
     }
 
-    /// Why there is no plain file at the path; nil if there is one.
+    /// Returns why the path is not a regular file, or `nil` if it is one.
     static func problem(ofFile path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0 else { return String(cString: strerror(errno)) }
@@ -70,7 +70,7 @@ enum StandardInput {
         }
     }
 
-    /// The bytes of a pipe up to its end; nil if the path is not a pipe.
+    /// Returns the bytes of a pipe up to its end, or `nil` if the path is not a pipe.
     @MainActor static func readPipe(_ path: String, limit: Int) throws -> [UInt8]? {
         guard isPipe(path) else { return nil }
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -79,7 +79,7 @@ enum StandardInput {
         return try readAll(file, path, limit, hint: "split it into several files")
     }
 
-    /// The next line without its end; nil when there is none. What follows the line may be gone.
+    /// Returns the next line without its terminator, or `nil` at the end. May consume input after the line.
     @MainActor static func readLine(limit: Int) throws -> String? {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
@@ -97,22 +97,22 @@ enum StandardInput {
         }
     }
 
-    /// The next line, which the terminal does not show. Restores the terminal in every case.
+    /// Returns the next line without showing it on the terminal. Always restores the terminal.
     @MainActor static func readHiddenLine(limit: Int) throws -> String? {
         var shown = termios()
         guard tcgetattr(0, &shown) == 0 else { return try readLine(limit: limit) }
         var hidden = shown
         hidden.c_lflag &= ~tcflag_t(ECHO)
-        // What was typed before the question is no answer to it, and was shown.
+        // Text typed before the prompt was visible and is not the reply, so discard it.
         tcsetattr(0, TCSAFLUSH, &hidden)
         defer { tcsetattr(0, TCSANOW, &shown) }
         return try readLine(limit: limit)
     }
 
-    /// How often a read checks for cancellation, in milliseconds.
+    /// The interval of cancellation checks during a read, in milliseconds.
     private static let patience: Int32 = 100
 
-    /// Waits for bytes or the end, and reads. Ctrl-C ends the wait.
+    /// Waits for bytes or the end, then reads. Ctrl-C ends the wait.
     private static func wait(thenRead chunk: inout [UInt8], from file: Int32 = 0) throws -> Int {
         while true {
             try Task.checkCancellation()

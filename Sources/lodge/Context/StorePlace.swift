@@ -3,15 +3,16 @@ import FleetStorage
 import OAuth2AccountStore
 import Platform
 
-// The store of the command line: a folder of this machine, or a database that several machines share.
+// The store of the command line: a folder of this machine, or a PostgreSQL database that several machines share.
 extension CommandContext {
-    /// The connection of the store in PostgreSQL, or `nil` if the store is in a folder.
+    /// The PostgreSQL connection of the store, or `nil` if the store is in a folder.
     private var connection: String? {
         guard let place = invocation[GlobalOptions.store] else { return nil }
         return ["postgresql://", "postgres://"].contains(where: place.hasPrefix) ? place : nil
     }
 
-    /// The folder of this machine for the store: its database unless PostgreSQL has it, the key file, and offline copies.
+    /// The folder of the store on this machine: its database unless PostgreSQL is used, the key file and offline
+    /// copies.
     var storeDirectory: StoreLocation {
         get throws {
             if let connection {
@@ -23,7 +24,7 @@ extension CommandContext {
         }
     }
 
-    /// Whether there may be accounts.
+    /// Whether a store may exist.
     var hasStore: Bool {
         get throws { try connection != nil || FileManager.default.fileExists(atPath: storeDirectory.path) }
     }
@@ -33,8 +34,10 @@ extension CommandContext {
         get throws { connection == nil ? try storeDirectory.path : try storage().location }
     }
 
-    /// The user's own folder. As root with the home of another user, as some configurations of sudo leave it, an error: the store
-    /// would belong to root.
+    /// The user's own folder.
+    ///
+    /// Fails for root with the home folder of another user, as some configurations of sudo leave it: the store would
+    /// belong to root.
     private var ownDirectory: StoreLocation {
         get throws(CommandError) {
             try checkHome()
@@ -55,7 +58,7 @@ extension CommandContext {
         )
     }
 
-    /// Returns the storage of the accounts, which is opened or created on first use.
+    /// Returns the storage of the accounts, which opens or creates its database on first use.
     func storage(
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) throws -> any AccountStorage {
@@ -72,7 +75,7 @@ extension CommandContext {
         }
     }
 
-    /// Returns the storage, if it is a file of this machine.
+    /// Returns the storage if it is a file on this machine.
     func fileStorage(for action: String) throws -> SQLiteStorage {
         guard let storage = try storage() as? SQLiteStorage else {
             throw CommandError(

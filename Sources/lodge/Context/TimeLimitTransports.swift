@@ -2,7 +2,7 @@ import HTTPExchange
 import OAuth2AccountStore
 
 extension HTTPRequest {
-    /// Limits a request to the time of `--timeout`. A request whose response is needed gets at least its own limits.
+    /// Limits a request to `--timeout`. A request whose response must not be lost keeps at least its own limits.
     mutating func limitTime(to limit: Duration) {
         if !needsResponse || limit > timeout { timeout = limit }
         if let idle = idleTimeout { idleTimeout = max(idle, limit) }
@@ -10,8 +10,10 @@ extension HTTPRequest {
     }
 }
 
-/// A transport that limits the requests of a sign-in to the time limit of the command line. That limit is for the user, who can act
-/// until its end: so each request has the whole time, and the requests that exchange a code or register a client have their own.
+/// A transport that limits the requests of a sign-in to `--timeout`.
+///
+/// The limit is for the user, and it allows actions until its end. Therefore each request has the whole time, and
+/// requests that exchange a code or register a client have their own limits.
 struct SignInTransport: HTTPTransport {
     let inner: any HTTPTransport
     let limit: Duration
@@ -40,7 +42,7 @@ struct DeadlineTransport: HTTPTransport {
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse { try await inner.send(limited(request)) }
 
-    /// Streams through, so that memory does not grow.
+    /// Streams the response, so that memory does not grow.
     func stream(_ request: HTTPRequest, progress: HTTPProgress.Handler?) async throws -> HTTPStreamedResponse {
         try await inner.stream(limited(request), progress: progress)
     }

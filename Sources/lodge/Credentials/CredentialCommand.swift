@@ -1,6 +1,6 @@
 import CommandLineKit
 
-/// `credential`: passes tokens to other programs in their own protocols for credentials. Each protocol is a subcommand.
+/// `credential`: passes tokens to other programs in their credential protocols. Each protocol is a subcommand.
 enum CredentialCommand {
     static let group = Command(
         "credential", "Pass a token to git in its credential protocol.",

@@ -30,7 +30,7 @@ import Platform
 
     let context: CommandContext
 
-    /// The largest request, in bytes. Git's own lines have at most 64 KiB.
+    /// The maximum size of a request in bytes. Git's own lines have at most 64 KiB.
     private static let maximumRequest = 256 * 1024
 
     func run() async throws -> ExitStatus {
@@ -44,7 +44,8 @@ import Platform
         return .done
     }
 
-    /// Ignores an operation of a later version of git, as gitcredentials(7) demands. A user at a terminal gets an error.
+    /// Ignores an operation of a later version of git, as gitcredentials(7) requires. A user at a terminal gets an
+    /// error.
     private func ignoreOperation() throws -> ExitStatus {
         let name = invocation[Input.operation]
         guard console.terminal.inputIsTerminal else { return .done }
@@ -54,16 +55,18 @@ import Platform
             hint: "lodge credential git \(SpellingSuggestion.nearest(to: name, in: names) ?? "get")")
     }
 
-    // MARK: The protocol
+    // MARK: Protocol
 
-    /// A request of git: attributes, one on each line.
+    /// A request from git: one attribute per line.
     struct Request {
         var attributes: [String: String] = [:]
-        /// The attributes with several values, by their names without `[]`.
+        /// The attributes with several values, by name without `[]`.
         var lists: [String: [String]] = [:]
 
-        /// Creates a request from the lines before the first empty line. A request with a control character, except tab, has no
-        /// attributes: programs disagree about where such a line ends.
+        /// Creates a request from the lines before the first empty line.
+        ///
+        /// A request with a control character other than tab has no attributes, because programs disagree where such a
+        /// line ends.
         init(_ bytes: [UInt8]) {
             guard bytes.allSatisfy({ $0 == 0x0A || $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F }) else { return }
             for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
@@ -81,9 +84,10 @@ import Platform
             }
         }
 
-        /// The server; `nil` if it must not get a token.
+        /// The server, or `nil` if it must not get a token.
         var host: TokenHost? {
-            // Nothing but a name or an address and a port: in `gitlab.com/.evil.com` or `evil.com@gitlab.com` programs see different hosts.
+            // Only a name or IP address with a port: programs parse `gitlab.com/.evil.com` or `evil.com@gitlab.com`
+            // differently.
             guard let text = attributes["host"], let scheme = attributes["protocol"],
                 text.wholeMatch(of: /([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/) != nil,
                 let url = URL(string: "\(scheme)://\(text)/"), scheme == "https" || scheme == "http" && url.isLoopback
@@ -91,7 +95,7 @@ import Platform
             return TokenHost(url)
         }
 
-        /// Whether git can send an authentication scheme (git 2.46), and the server accepts Bearer or did not name its schemes.
+        /// Whether git supports authentication schemes (git 2.46), and the server accepts Bearer or named no scheme.
         var acceptsBearer: Bool {
             guard lists["capability"]?.contains("authtype") == true else { return false }
             var fields = HTTPFields()
@@ -100,11 +104,12 @@ import Platform
             return schemes.isEmpty || schemes.contains("bearer")
         }
 
-        /// The token that the server rejected.
+        /// The token rejected by the server.
         var rejectedToken: String? { attributes["password"] ?? attributes["credential"] }
     }
 
-    /// Prints nothing if no account type has the host: git then asks the next helper, or the user.
+    /// Prints the token. If no account type has the host, prints nothing: git then queries the next helper, or prompts
+    /// the user.
     private func get(_ request: Request) async throws {
         guard let found = try await account(for: request) else { return }
         let token: AccessToken
@@ -116,20 +121,20 @@ import Platform
         let secret = token.secret.value
         var lines =
             if request.acceptsBearer, token.type == "bearer" {
-                // ephemeral: no other helper saves it.
+                // ephemeral: other helpers do not save it.
                 ["capability[]=authtype", "authtype=Bearer", "credential=\(secret)", "ephemeral=1"]
             } else {
                 ["username=\(request.attributes["username"] ?? Self.userName)", "password=\(secret)"]
             }
         if let expiry = token.expiry { lines.append("password_expiry_utc=\(Int(expiry.timeIntervalSince1970))") }
-        // A line break in a value would be another attribute.
+        // A line break in a value would start another attribute.
         guard lines.allSatisfy({ !$0.utf8.contains(0x0A) && !$0.utf8.contains(0) }) else {
             throw CommandError(.failed, "cannot pass the credential to git", reason: "it contains a line break")
         }
         for line in lines { try console.writeLine(line) }
     }
 
-    /// Refreshes a rejected token, if it is the current one.
+    /// Refreshes the rejected token if it is the current one.
     private func erase(_ request: Request) async throws {
         guard let rejected = request.rejectedToken, let found = try await account(for: request),
             found.account.canRefresh
@@ -140,7 +145,7 @@ import Platform
         }
     }
 
-    /// GitHub and GitLab take any name with a token; GitLab documents this name.
+    /// GitHub and GitLab accept any name with a token; GitLab documents this name.
     private static let userName = "oauth2"
 
     private func account(for request: Request) async throws -> HostAccount? {

@@ -2,17 +2,18 @@ import CommandLineKit
 import OAuth2AccountStore
 import Platform
 
-/// The account whose token another program gets for a host.
+/// The account that provides the token for a host.
 struct HostAccount {
     let store: AccountStore
     let account: Account
 
-    /// Returns the account for a host; `nil` if no account type has the host, or if the user name belongs to an account of another host.
+    /// Returns the account for a host. Returns `nil` if no account type has the host or if the user name belongs to
+    /// another host's account.
     ///
     /// - Parameters:
     ///   - host: The server that gets the token.
     ///   - name: The host as the other program names it, for messages.
-    ///   - userName: The user name that the other program has; an account has it, or it is the host's own word for a token.
+    ///   - userName: The user name from the other program: the name of an account, or the host's placeholder for a token.
     /// - Throws: `CommandError` with the sign-in if the host has an account type but no account; the error of the type if that cannot
     ///   be used.
     @MainActor static func find(
@@ -53,9 +54,9 @@ struct HostAccount {
 
     private enum Choice {
         case account(Account)
-        /// No account of the host's types, or none of this user.
+        /// The host's types have no account, or no account of this user.
         case missing(user: String?)
-        /// An account of another host has the name.
+        /// The name belongs to an account of another host.
         case elsewhere
     }
 
@@ -78,7 +79,7 @@ struct HostAccount {
         let own = accounts.filter { account in types.contains { $0.name == account.type } }
         if let name = context.invocation[GlobalOptions.account] {
             let found = CommandContext.accounts(named: name, among: own)
-            // None, or several: an error as elsewhere, unless it is an account of another host.
+            // If no account or several accounts match, report the usual error, unless it is an account of another host.
             let account = found.count == 1 ? found[0] : try await context.account(store, named: name)
             return types.contains { $0.name == account.type } ? .account(account) : .elsewhere
         }
@@ -86,7 +87,7 @@ struct HostAccount {
             for type in types {
                 let named = CommandContext.accounts(named: name, among: own.filter { $0.type == type.name })
                 if named.count == 1 { return .account(named[0]) }
-                // Several users of one name: the current account, or an error.
+                // If several users have the name, use the current account or report an error.
                 guard !named.isEmpty else { continue }
                 let current = try await store.currentAccount(ofType: type.name)
                 guard let current, named.contains(where: { $0.id == current.id }) else {
@@ -97,9 +98,10 @@ struct HostAccount {
                 return .account(current)
             }
             guard CommandContext.accounts(named: name, among: accounts).isEmpty else { return .elsewhere }
-            // A user without an account must not get the token of another user.
+            // The token of another user must not be returned.
             return .missing(user: name)
         }
+        // Without a name, or with the host's placeholder such as "oauth2", every account matches.
         for type in types {
             if let current = try await store.currentAccount(ofType: type.name) { return .account(current) }
         }

@@ -6,7 +6,7 @@ import LocalProvider
 import OAuth2Protocol
 import OAuth2AccountStore
 
-/// `demo`: the whole story, over real HTTP, with nothing to set up. Every value shown was received on the way.
+/// `demo`: a full run over real HTTP without any setup. All values shown are received from the provider.
 @MainActor struct DemoCommand: CommandHandler {
     nonisolated static let command = Command(
         "demo", "Try lodge with a local test provider; needs no account.",
@@ -20,7 +20,7 @@ import OAuth2AccountStore
     private let traffic = DemoTraffic()
     private let events = DemoEvents()
 
-    /// Short, so that the token's expiry can be waited for.
+    /// Short, so that the demo can wait for the expiry.
     private static let tokenLifetime = Duration.seconds(2)
     private static let typeName = "demo"
     private static let maximumRows = 12
@@ -31,7 +31,7 @@ import OAuth2AccountStore
         defer { try? FileManager.default.removeItem(atPath: directory.path) }
         var configuration = LoopbackProvider.Configuration()
         configuration.accessTokenLifetime = Self.tokenLifetime
-        // Only the first one: however slow the machine is, there is one expiry and one refresh.
+        // Only the first token expires soon: even on a slow machine there is exactly one refresh.
         configuration.refreshedAccessTokenLifetime = .seconds(3600)
         let provider = try await LoopbackProvider(configuration: configuration)
         do {

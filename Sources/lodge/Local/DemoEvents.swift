@@ -3,15 +3,15 @@ import OAuth2AccountStore
 import Synchronization
 
 #if NotificationCenter
-    // Foundation as a whole, for NotificationCenter.
+    // NotificationCenter requires all of Foundation.
     import Foundation
 
-    /// The notifications of the demo's stores, in the order in which they came.
+    /// The notifications of the demo's stores, in order of arrival.
     final class DemoEvents: Sendable {
         private let waiting = Mutex<[String]>([])
         private let observers = Mutex<[Observer]>([])
 
-        /// One registration at NotificationCenter. Sendable is sound: the token is only handed back, from one `deinit`.
+        /// A registration with NotificationCenter. Sendable is sound: only `deinit` uses the token.
         private final class Observer: @unchecked Sendable {
             private let token: any NSObjectProtocol
 
@@ -27,8 +27,9 @@ import Synchronization
             .accountDidChangeAccessToken, .accountDidLoseAccessToken, .accountDidFailToGetAccessToken,
         ]
 
-        /// Observes a store from now on, and no other. NotificationCenter compares only the addresses of objects: another store can
-        /// get the address of one that was released.
+        /// Observes only this store.
+        ///
+        /// NotificationCenter compares object addresses: another store can get the address of a released one.
         func observe(_ store: AccountStore) {
             let new = Self.names.map { name in
                 Observer(name, store) { [weak self] notification in
@@ -47,7 +48,7 @@ import Synchronization
             observers.withLock { $0 = new }
         }
 
-        /// The new notifications, however many are expected: a call posts its notification before it returns.
+        /// Returns the new notifications. Ignores the expected number, because each call posts before it returns.
         func take(_: Int) async -> [String] {
             waiting.withLock { waiting in
                 defer { waiting = [] }
@@ -56,11 +57,11 @@ import Synchronization
         }
     }
 #else
-    /// The events of the demo's stores, in the order in which they came.
+    /// The events of the demo's stores, in order of arrival.
     final class DemoEvents: Sendable {
         private let stream = Mutex<AsyncStream<AccountEvent>?>(nil)
 
-        /// Listens to a store from now on, and to no other.
+        /// Observes only this store.
         func observe(_ store: AccountStore) { stream.withLock { $0 = store.events() } }
 
         func take(_ count: Int) async -> [String] {

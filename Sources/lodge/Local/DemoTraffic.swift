@@ -5,7 +5,8 @@ import OAuth2Protocol
 import StrictJSON
 import Synchronization
 
-/// What the demo saw on the wire: the authorization request, and whether a refresh returned another refresh token. It has no token.
+/// The traffic of the demo: the authorization request, and whether a refresh returned a new refresh token. It stores no
+/// token.
 final class DemoTraffic: Sendable {
     private struct Seen {
         var authorization = ""

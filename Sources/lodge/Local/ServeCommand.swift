@@ -100,7 +100,7 @@ import StrictJSON
             await provider.shutDown()
             throw error
         }
-        // Until a signal cancels the command.
+        // Runs until a signal cancels the command.
         for await request in requests { console.note(Self.line(request)) }
         await provider.shutDown()
         console.note("Stopped.")
@@ -116,7 +116,7 @@ import StrictJSON
         }
     }
 
-    /// Prints the issuer, or with JSON everything that a client needs, on standard output.
+    /// Prints the issuer on standard output; with JSON, all values that a client needs.
     private func report(_ report: ServeReport) throws {
         if console.options.reportsJSON {
             try console.write(.object(report.json))
@@ -127,8 +127,7 @@ import StrictJSON
         for line in report.lines { console.note(line) }
     }
 
-    /// Writes the CA to the file of `--write-ca`, or to a new file in the folder for temporary files, and returns its path; `nil` without
-    /// TLS.
+    /// Writes the CA to the file of `--write-ca`, or to a new temporary file. Returns its path, or `nil` without TLS.
     private func writeAuthority(_ provider: LoopbackProvider) async throws -> String? {
         guard let authority = provider.certificateAuthority else { return nil }
         if let path = invocation[Input.authorityFile] {
@@ -138,7 +137,7 @@ import StrictJSON
         let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false)
         let letters = try context.dependencies().randomLetters()
         let path = "\(folder.hasSuffix("/") ? folder : folder + "/")lodge-serve-\(provider.port)-\(letters).pem"
-        // Other users may read it: a certificate is not a secret.
+        // Readable for other users: a certificate is not a secret.
         do throws(SystemError) {
             try OwnerOnlyFile.create(path, Array(authority.utf8), suffix: letters, mode: 0o644).get()
         } catch {
@@ -149,7 +148,7 @@ import StrictJSON
         return path
     }
 
-    /// Deletes the file of the CA, unless another process has written its own CA there.
+    /// Deletes the CA file, unless another process has replaced it with its own CA.
     private static func remove(_ path: String, of provider: LoopbackProvider) {
         guard let authority = provider.certificateAuthority,
             case .success(let bytes) = OwnerOnlyFile.read(path, maximumSize: 64 * 1024), bytes == Array(authority.utf8)
@@ -182,10 +181,10 @@ import StrictJSON
         return clients
     }
 
-    /// Reads `ID` or `ID:SECRET`.
+    /// Parses `ID` or `ID:SECRET`.
     private static func client(_ text: String) throws(CommandError) -> LocalClient {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
-        // RFC 6749 appendix A: visible ASCII characters and spaces. An ID with a colon would be an ID and a secret.
+        // RFC 6749 appendix A: visible ASCII characters and spaces. The first colon separates ID and secret.
         let isValid = parts.allSatisfy { part in
             !part.isEmpty && part.utf8.allSatisfy { (0x20...0x7E).contains($0) }
         }
@@ -198,7 +197,7 @@ import StrictJSON
         return LocalClient(id: parts[0], name: parts[0], secret: parts.count > 1 ? parts[1] : nil)
     }
 
-    /// Returns a request as `--log` prints it: method, path with query, status or a dash, and the injected error.
+    /// Returns a line of `--log`: method, path with query, status or a dash, and the injected error.
     private static func line(_ request: LoggedRequest) -> String {
         let query = request.query.map { "?\($0)" } ?? ""
         let status = request.status.map { String($0) } ?? "-"

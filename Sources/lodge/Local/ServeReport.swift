@@ -1,7 +1,7 @@
 import LocalProvider
 import StrictJSON
 
-/// Everything that a client of the local provider needs.
+/// The values that a client of the local provider needs.
 struct ServeReport {
     let issuer: String
     private let provider: LoopbackProvider
@@ -19,14 +19,14 @@ struct ServeReport {
     private var scim: String { provider.scimBase.absoluteString }
     private var user: String { provider.user(at: 0)?.userPrincipalName ?? "" }
 
-    /// The redirect URIs of every client that are not the usual ones of loopback.
+    /// The redirect URIs of clients, without the default loopback ones.
     private var ownRedirectURIs: [String] {
         (configuration.clients.first?.redirectURIs ?? []).filter { !LocalClient.loopbackRedirectURIs.contains($0) }
     }
 
     // MARK: Text
 
-    /// The lines for the user, at most 80 columns where the values allow it. The settings of lodge come last.
+    /// The lines for the user, at most 80 columns if the values permit. The settings of lodge come last.
     var lines: [String] {
         var lines = ["This is a provider and a directory of \(provider.userCount) invented users. Ctrl-C ends it.", ""]
         func add(_ label: String, _ values: [String]) {

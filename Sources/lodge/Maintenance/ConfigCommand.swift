@@ -46,7 +46,7 @@ import StrictJSON
     let context: CommandContext
 
     nonisolated static let names = ["settings", "store", "key-custody", "default-type", "device-mode"]
-    /// Those that `set` changes.
+    /// The values that `set` can change.
     nonisolated static let changeable = ["key-custody"]
 
     func list() async throws -> ExitStatus {
@@ -133,7 +133,7 @@ import StrictJSON
         }
     }
 
-    /// Does not create a store.
+    /// Returns the key location. Does not create a store.
     private func custody() async throws -> ConfigValue {
         let storage = try context.storage()
         let choice = try context.keyChoice()

@@ -40,7 +40,7 @@ struct DoctorCommand: CommandHandler {
         return statuses.max { $0.rawValue < $1.rawValue } ?? .done
     }
 
-    /// Wrong or missing settings are a finding too: everything independent of them is examined.
+    /// Runs the checks. Invalid or missing settings are a finding; the checks that do not need them still run.
     private func diagnose() async throws -> Diagnosis {
         let storage = try context.storage()
         let settings: Settings
@@ -58,7 +58,7 @@ struct DoctorCommand: CommandHandler {
             dependencies: context.dependencies(), type: type, usesNetwork: !invocation[Input.offline])
     }
 
-    /// The error of commands without usable settings.
+    /// Returns the error that commands report for unusable settings.
     private static func failure(_ error: any Error) -> AccountStoreError {
         let error = CommandError(reporting: error)
         return AccountStoreError(
@@ -82,7 +82,7 @@ struct DiagnosisRecord: OutputRecord {
         TableColumn("REMEDY", .wrap),
     ]
 
-    /// The status of a command that has this problem.
+    /// The exit status of a command that fails because of this problem.
     var status: ExitStatus { finding.failure.map { CommandError(reporting: $0).status } ?? .failed }
 
     var remedy: String? {
@@ -91,7 +91,7 @@ struct DiagnosisRecord: OutputRecord {
             .map { remedyText.hint($0).description }
     }
 
-    /// Returns the state, the check with its result, and below it the complete remedy.
+    /// Returns the state, the check with its result, and below them the complete remedy.
     func paragraph(width: Int) -> [String] {
         let indent = 9
         let subject = finding.subject.map { " (\($0))" } ?? ""

@@ -3,11 +3,11 @@ import DirectorySearch
 import OAuth2AccountStore
 import StrictJSON
 
-/// The offline copies, as `sync` and `status` tell of them.
+/// The offline copies, for `sync` and `status`.
 @MainActor enum OfflineCopies {
     private struct Copy {
         var index: OfflineIndex
-        /// Nil if the account does not exist.
+        /// The account, or `nil` if it does not exist.
         var account: Account?
         var summary: Result<OfflineIndex.Summary, any Error>
     }
@@ -28,7 +28,7 @@ import StrictJSON
     private static func copies(_ context: CommandContext, _ store: AccountStore) async throws -> [Copy] {
         var copies: [Copy] = []
         for index in await OfflineIndex.all(in: try context.storeDirectory) {
-            // An account whose record cannot be read is reported where accounts are.
+            // A damaged account record is reported with the accounts.
             let account = try? await store.account(index.account)
             do {
                 guard let summary = try await index.summary() else { continue }

@@ -61,7 +61,7 @@ import StrictJSON
         let addition = TypeAddition(context: context, name: name, path: path)
         let old = try SettingsEdit.read(path)
         let keys = try keys()
-        // Whatever is wrong with the rest is found before a client or a folder is made.
+        // Find other errors before registering a client or creating a folder.
         var trial = keys
         if invocation[Input.register] { trial["clientId"] = "unknown" }
         let type = try type(addition, trial, old)
@@ -84,9 +84,9 @@ import StrictJSON
         return .done
     }
 
-    // MARK: The values of the command line
+    // MARK: Command-line values
 
-    /// Returns the new type. An error in it names the option, because the file does not have the type yet.
+    /// Returns the new type. Its errors name the option, because the file does not contain the type yet.
     private func type(_ addition: TypeAddition, _ keys: JSONObject, _ old: [UInt8]?) throws -> AccountType {
         do {
             return try addition.edited(keys, old).type
@@ -95,14 +95,14 @@ import StrictJSON
         }
     }
 
-    /// The options of the keys.
+    /// The options that set the keys.
     private static let options: [String: any DeclaredOption] = [
         "issuer": Input.issuer, "clientId": Input.clientID, "clientSecret": Input.clientSecretFile,
         "redirectUri": Input.redirectURI, "scopes": Input.scope, "directory": Input.directory,
         "directoryBase": Input.directoryBase,
     ]
 
-    /// Returns the error of the option, or `nil` if the error is not about the new type.
+    /// Returns the error with its option, or `nil` if it is not about the new type.
     private func explained(_ error: SettingsError, preset: ProviderPreset?) -> CommandError? {
         let path = "types.\(name)."
         guard let key = error.key else { return nil }
@@ -134,9 +134,10 @@ import StrictJSON
         return usage("wrong value of \(option)", expected, error.hint)
     }
 
-    /// Returns the provider of `--issuer`; `nil` with `--offline`, and without `--issuer`.
+    /// Returns the metadata of `--issuer`, or `nil` with `--offline` or without `--issuer`.
     ///
-    /// - Throws: ``CommandError`` with the reason why the issuer cannot be used, and an issuer that works if the provider names one.
+    /// - Throws: ``CommandError`` with the reason why the issuer cannot be used, and a valid issuer if the provider
+    ///   names one.
     private func server(of type: AccountType) async throws -> AuthorizationServer? {
         guard let issuer = invocation[Input.issuer], !invocation[Input.offline], case .issuer = type.provider else {
             return nil
@@ -159,7 +160,7 @@ import StrictJSON
         }
     }
 
-    // MARK: The type
+    // MARK: Type
 
     /// Adds the URL of the directory. Microsoft's documentation and `serve` name Graph's URL with its version, which is another key.
     private func addDirectory(_ base: String, to keys: inout JSONObject) {
@@ -221,7 +222,7 @@ import StrictJSON
         return preset
     }
 
-    /// Throws for the options of a client: without a provider there is none.
+    /// Throws if client options are given without a provider.
     private func checkNoClient() throws(CommandError) {
         let options: [any DeclaredOption] = [
             Input.clientID, Input.clientSecretFile, Input.clientSecretEnv, Input.scope, Input.redirectURI,
@@ -263,7 +264,7 @@ import StrictJSON
         }
     }
 
-    /// Commands read the settings from any folder.
+    /// Returns an absolute path, because commands read the settings from any folder.
     private func absolute(_ path: String) -> String {
         path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }

@@ -4,7 +4,7 @@ import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
 
-/// An account type of the settings, as `providers` shows it. No secret is in it.
+/// An account type of the settings in `providers`, without secrets.
 struct ProviderRecord: OutputRecord {
     let type: AccountType
     let isDefault: Bool
@@ -21,7 +21,7 @@ struct ProviderRecord: OutputRecord {
         "directory": "URL, or null",
     ])
 
-    /// The shape of types and of presets, which have some members only.
+    /// The shape of types and presets. Presets have only some members.
     static let shapeWithPresets = shape.adding([
         "title": "of a preset", "registrationSteps": "array, of a preset", "notes": "array, of a preset",
         "tests": "array, of a preset", "documentation": "array, of a preset",
@@ -93,7 +93,7 @@ struct ProviderRecord: OutputRecord {
     }
 }
 
-/// An account type of the settings that cannot be used, with its error.
+/// An invalid account type of the settings, with its error.
 struct UnusableTypeRecord: OutputRecord {
     let type: Settings.UnusableType
     let isDefault: Bool

@@ -6,23 +6,24 @@ import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
 
-/// Registers a client at a provider, and deletes it there. RFC 7591, RFC 7592
+/// Registers and deletes clients at a provider. See RFC 7591 and RFC 7592.
 struct ProviderRegistration: Sendable {
     let type: AccountType
     let dependencies: Dependencies
 
     struct Made {
         var client: RegisteredClient
-        /// The keys of the type for this client.
+        /// The keys for this client in the account type.
         var keys: JSONObject
-        /// Sentences about differences between request and registration.
+        /// The differences between request and registration, as sentences.
         var notes: [String]
     }
 
-    /// Registers a native client with the type's redirect URI and scope, at the provider of the type or at a server whose metadata
-    /// were read before.
+    /// Registers a native client with the type's redirect URI and scope, at the type's provider or at a server with
+    /// known metadata.
     ///
-    /// - Parameter required: The scope that the user or a resource named. It is requested even if the provider does not list it.
+    /// - Parameter required: The scope that the user or a resource named. It is requested even if the provider does not
+    ///   list it.
     func register(
         _ metadata: JSONObject, required: Scope, initialAccessToken: Secret? = nil,
         at known: AuthorizationServer? = nil
@@ -39,7 +40,7 @@ struct ProviderRegistration: Sendable {
                 hint: "name it with --issuer")
         }
         var members: JSONObject = [:]
-        // A provider can reject the registration because of a scope token that it does not have.
+        // A provider can reject a registration that contains an unknown scope.
         let scope = Scope(
             type.scope.tokens.filter { required.contains($0) || server.scopes?.contains($0) ?? true })
         if !scope.isEmpty { members.append("scope", .string(scope.text)) }
@@ -56,7 +57,7 @@ struct ProviderRegistration: Sendable {
             ]
             request = try registrationRequest(extended, server, initialAccessToken)
             response = try await transport.send(request)
-            // glewlwyd offers the grant, and rejects its name in a registration.
+            // Glewlwyd supports the grant but rejects its name in a registration.
             if Self.hasInvalidMetadata(response) {
                 request = try registrationRequest(members, server, initialAccessToken)
                 response = try await transport.send(request)
@@ -78,7 +79,7 @@ struct ProviderRegistration: Sendable {
             }
             throw rejection
         }
-        // The token of the registration goes only to the server that issued it.
+        // Send the registration access token only to the server that issued it.
         let issuers = [request.url.origin, URL(string: issuer)?.origin]
         let access = registration.access.flatMap { issuers.contains($0.url.origin) ? $0 : nil }
         let client = RegisteredClient(issuer: issuer, clientID: registration.clientID, access: access)
@@ -117,10 +118,10 @@ struct ProviderRegistration: Sendable {
             && (try? JSONValue(parsing: response.body))?.object?.text("error") == "invalid_client_metadata"
     }
 
-    /// Deletes the client; returns whether that succeeded.
+    /// Deletes the client and returns whether that succeeded.
     func undo(_ client: RegisteredClient) async -> Bool { (try? await delete(client)) ?? false }
 
-    /// Deletes the client at the provider; returns false if the provider does not offer it.
+    /// Deletes the client at the provider. Returns `false` if the provider does not support deletion.
     func delete(_ client: RegisteredClient) async throws -> Bool {
         guard let access = client.access else { return false }
         let response = try await transport.send(ClientManagementRequest.delete(access).request)
@@ -138,17 +139,21 @@ struct ProviderRegistration: Sendable {
 
     private var transport: any HTTPTransport { dependencies.transport(type.caFile) }
 
-    /// Returns the authentication method to register. A native application needs no secret, but a provider that does not list `none`
-    /// can reject the token requests of a public client. Without a list, the provider supports HTTP Basic (RFC 8414 section 2).
+    /// Returns the authentication method to register.
     ///
-    /// A secret in the body comes before HTTP Basic: many servers do not decode the secret there as RFC 6749 section 2.3.1 requires,
-    /// and LemonLDAP::NG reads no `/` in base64.
+    /// A native application needs no secret, but a provider that does not list `none` can reject the token requests of
+    /// a public client.
+    /// Without a list, the provider supports HTTP Basic (RFC 8414 section 2).
+    ///
+    /// A secret in the body is preferred to HTTP Basic: many servers do not decode the secret in the header as RFC 6749
+    /// section 2.3.1
+    /// requires, and LemonLDAP::NG does not accept `/` in base64.
     private func authenticationMethod(at server: AuthorizationServer) -> String {
         let methods = server.tokenEndpointAuthenticationMethods ?? ["client_secret_basic"]
         return ["none", "client_secret_post", "client_secret_basic"].first { methods.contains($0) } ?? "none"
     }
 
-    /// The response applies, not the request (RFC 7591 section 3.2.1).
+    /// Returns the keys of the registration. The response takes precedence over the request (RFC 7591 section 3.2.1).
     private func keys(
         _ registration: ClientRegistration, scope: Scope, method requestedMethod: String?
     ) throws -> JSONObject {
@@ -157,7 +162,7 @@ struct ProviderRegistration: Sendable {
             registration.authenticationMethod
             ?? (registration.clientSecret == nil
                 ? "none" : requestedMethod == "client_secret_post" ? "client_secret_post" : "client_secret_basic")
-        // Glewlwyd names the requested method for a public client too, which has no secret.
+        // For a public client without a secret, Glewlwyd still returns the requested method.
         if registration.clientSecret == nil, method.hasPrefix("client_secret_") { method = "none" }
         guard AccountType.AuthenticationMethod(rawValue: method) != nil,
             method == "none" || registration.clientSecret != nil
@@ -176,13 +181,14 @@ struct ProviderRegistration: Sendable {
         return keys
     }
 
-    /// Returns the scope for the settings: a sign-in with a scope that the client does not have can end with invalid_scope.
+    /// Returns the scope for the settings: requesting a scope that the client does not have can fail with
+    /// invalid_scope.
     private func savedScope(_ registration: ClientRegistration, requested: Scope) -> Scope {
         let scope = Scope(requested.tokens.filter { registeredScope(registration)?.contains($0) ?? true })
         return scope.isEmpty ? type.scope : scope
     }
 
-    /// Returns the scope of the client; `nil` if the response has no scope or an empty one.
+    /// Returns the scope of the client, or `nil` if the response has no scope or an empty one.
     private func registeredScope(_ registration: ClientRegistration) -> Scope? {
         let scope = Scope(parsing: registration.metadata["scope"]?.string ?? "")
         return scope.isEmpty ? nil : scope

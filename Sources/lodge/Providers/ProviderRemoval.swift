@@ -30,7 +30,7 @@ import StrictJSON
                 reason: isPreset ? "\(name) is a preset and stays" : "\(path) does not have it",
                 hint: "\(run: "providers")")
         }
-        // Whatever is wrong with the file is found before anything is deleted at the provider.
+        // Find errors of the file before deleting the client at the provider.
         _ = try SettingsEdit.removing(name, from: old, file: path)
         let store = try await context.store(settings)
         let accounts = try await store.accounts(ofType: name)
@@ -88,8 +88,7 @@ import StrictJSON
 }
 
 extension Settings {
-    /// Returns the name of another type with the provider and the client of a type. If a type cannot be used, its provider is
-    /// unknown: the client decides.
+    /// Returns the name of another type with the same provider and client. An invalid type matches by its client only.
     fileprivate func otherType(than name: String, withClient clientID: String) -> String? {
         let own = self[name]
         let usable = types.first {

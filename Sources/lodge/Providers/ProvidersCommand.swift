@@ -116,11 +116,11 @@ import StrictJSON
     /// The client of a provider that is checked without an account type.
     private static let unknownClient = "unknown"
 
-    /// Returns how to find the issuer of a provider, if no issuer is known that works.
+    /// Returns how to find the issuer of a provider, if no valid issuer is known.
     static func issuerHint(_ failure: AccountStoreError) -> Hint {
         switch failure.kind {
         case .network where failure.hint?.actions.first is AccountRemedy:
-            // The certificate or the time limit, or a web page, which a network with a sign-in page sends too.
+            // An untrusted certificate, a timeout, or a web page, which a network with a login page also causes.
             if case .checkProvider? = failure.hint?.actions.first as? AccountRemedy {
                 "if this network has a sign-in page, open a browser to get past it; otherwise, use the issuer that the provider "
                     + "documents: <issuer>/.well-known/openid-configuration must exist"
@@ -161,7 +161,7 @@ import StrictJSON
         return try type(of: preset)
     }
 
-    /// A preset as a type to check, which needs no client.
+    /// Returns a preset as an account type to check, which needs no client.
     private func type(of preset: ProviderPreset) throws -> AccountType {
         var own = try Self.typeKeys(invocation[Input.set], command: "providers check")
         if own["clientId"] == nil { own["clientId"] = .string(Self.unknownClient) }
@@ -182,7 +182,7 @@ import StrictJSON
     }
 
     private func unnamed() throws -> AccountType {
-        // The same error as everywhere else.
+        // Reports the same error as other commands.
         let settings = try context.settings()
         guard let type = try settings.type(named: context.typeName(settings)) else {
             throw unknown(context.typeName(settings), settings)
@@ -198,7 +198,7 @@ import StrictJSON
         )
     }
 
-    /// Returns `KEY=VALUE` words as keys of a type.
+    /// Parses `KEY=VALUE` arguments into keys of a type.
     static func typeKeys(_ words: [String], command: String) throws(CommandError) -> JSONObject {
         var object = JSONObject()
         for word in words {

@@ -4,7 +4,7 @@ import OAuth2AccountStore
 import Platform
 import StrictJSON
 
-/// Adds an account type to the settings file, with the client that is registered for it.
+/// Adds an account type and its registered client to the settings file.
 @MainActor struct TypeAddition {
     let context: CommandContext
     /// The name of the new type.
@@ -14,7 +14,7 @@ import StrictJSON
 
     private var console: Console { context.console }
 
-    /// Returns the file to write: not one that would take precedence over another.
+    /// Returns the file to write. Throws for a file that would hide another settings file.
     static func settingsPath(_ context: CommandContext) throws(CommandError) -> String {
         let (path, isNamed) = try context.neededSettingsFile()
         guard !isNamed, path.hasSuffix(".plist") else { return path }
@@ -34,13 +34,13 @@ import StrictJSON
         return (bytes, type, settings)
     }
 
-    /// Adds the type, and the client registered for it, to the current text of the file.
+    /// Adds the type, and its registered client, to the current content of the file.
     func save(_ keys: JSONObject, _ client: RegisteredClient? = nil) async throws {
         let dependencies = context.dependencies()
         try await SettingsEdit.change(path, suffix: try dependencies.randomLetters(), sleep: dependencies.sleep) {
             @MainActor old in
             let (bytes, type, settings) = try edited(keys, old)
-            // First the token that can undo it, then the type.
+            // Save the token that can undo the registration before the type.
             if let client { try await context.store(settings, makesStore: true).keepRegistration(client, ofType: name) }
             var holdsSecret = false
             if case .inline = type.clientSecret { holdsSecret = true }
@@ -84,7 +84,7 @@ import StrictJSON
         for note in made.notes { console.note(note) }
     }
 
-    /// Removes the token of an unused client, unless another program registered a client for this type.
+    /// Removes the token of an unused client, unless another process registered a client for this type.
     private func forget(_ client: RegisteredClient, _ keys: JSONObject) async {
         let settings = (try? edited(keys, SettingsEdit.read(path)).settings) ?? (try? context.settings())
         guard let settings, let store = try? await context.store(settings),

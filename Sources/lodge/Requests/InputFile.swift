@@ -1,14 +1,17 @@
 import CommandLineKit
 import Platform
 
-/// A private file for standard input, so that it can be sent again, whatever its size. On Linux it has no name: it disappears
-/// however the command ends.
+/// A temporary file with standard input, so that it can be sent again, readable only by the user.
+///
+/// On Linux it has no name, so it disappears however the command ends.
 struct InputFile {
     let path: String
     private let descriptor: Int32
     private let hasName: Bool
 
-    /// - Throws: ``CommandError`` when the folder for temporary files takes none.
+    /// Creates the file.
+    ///
+    /// - Throws: ``CommandError`` if the temporary folder is not writable.
     init() throws(CommandError) {
         let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false)
         let name = (folder.hasSuffix("/") ? folder : folder + "/") + "lodge-input-\(UUID().uuidString)"
@@ -19,7 +22,7 @@ struct InputFile {
                 reason: String(cString: strerror(errno)), hint: "make room there, or set TMPDIR to another folder")
         }
         #if os(Linux)
-            // Opening this opens the file anew, from its beginning, where /proc is there.
+            // With /proc, opening this path reopens the file at its beginning.
             let number = "/dev/fd/\(descriptor)"
             var own = stat()
             var reached = stat()

@@ -58,7 +58,7 @@ import OAuth2AccountStore
     private static let maximumRedirects = 10
 
     func run() async throws -> ExitStatus {
-        // The option of this name is a file here; only the environment asks for another format.
+        // In this command the option names a file; only the environment selects another format.
         console.options.reportsJSON = context.world.environment["LODGE_OUTPUT"] == OutputFormat.json.rawValue
         let file = try outputFile()
         let content = try RequestContent(invocation)
@@ -69,7 +69,7 @@ import OAuth2AccountStore
         }
         let isSigned = !invocation[Input.noAccount]
         let settings = try isSigned ? context.settings() : nil
-        // A path needs the settings even where no account is used.
+        // A path needs the settings even without an account.
         let address = invocation[Input.url]
         let isPath = address.hasPrefix("/")
         let named = try settings ?? (isPath ? context.settings() : nil)
@@ -130,7 +130,7 @@ import OAuth2AccountStore
                     try await ScopeRequest(context: context, store: store).grants(
                         response, from: request.url, to: current)
                 {
-                    // Once: a second rejection is for the user.
+                    // Retry once; a second rejection is reported.
                     account = try await store.account(current.id)
                     (response, download) = try await send()
                 }
@@ -143,7 +143,7 @@ import OAuth2AccountStore
                     if response.status == 200, pages != nil {
                         let page = try await response.whole(limit: RequestPages.maximumSize)
                         try await shown.write(HTTPStreamedResponse(page))
-                        // Each page is a JSON text of its own.
+                        // Each page is a separate JSON text.
                         if !console.terminal.outputIsTerminal, page.body.last != 0x0A { try console.writeLine() }
                         guard let next = try pages?.next(after: page) else { return .done }
                         request.url = next
@@ -179,7 +179,7 @@ import OAuth2AccountStore
         }
     }
 
-    /// The file of `--output`. The name of a format is probably meant for another command.
+    /// Returns the file of `--output`. Throws for the name of a format, which is probably a mistake.
     private func outputFile() throws -> String? {
         guard let file = invocation[Input.output] else { return nil }
         if file == "-" { return nil }
@@ -194,7 +194,7 @@ import OAuth2AccountStore
     private static func field(_ text: String) throws -> HTTPFields.Field {
         let name = text.prefix { $0 != ":" }
         guard !name.isEmpty, name.count < text.count, !name.contains(" ") else {
-            // Not shown: it may be a key.
+            // Not shown, because it may be a key.
             throw CommandError(
                 .usage, "--header has no name", reason: "expected NAME: VALUE",
                 hint: "--header 'Accept: application/json'")
@@ -226,7 +226,7 @@ extension CommandError {
             hint: "check its path and permissions")
     }
 
-    /// Creates the error for the status of a response; nil for a success.
+    /// Creates the error for the status of a response, or returns `nil` for a success.
     @MainActor init?(answering response: HTTPStreamedResponse, account: Account?) {
         let head = HTTPResponse(status: response.status, fields: response.fields)
         let signIn: Hint = "\(AccountRemedy.signIn(type: account?.type))"

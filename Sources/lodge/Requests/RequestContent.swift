@@ -12,7 +12,7 @@ import StrictJSON
         case file(String)
         case input
 
-        /// `@FILE`, `@-`, or the text itself.
+        /// Creates a source from `@FILE`, `@-`, or literal text.
         init(_ text: String) {
             guard text.hasPrefix("@") else {
                 self = .text(text)
@@ -78,7 +78,7 @@ import StrictJSON
     private static func pair(_ text: String, of option: String) throws -> FormEncoding.Pair {
         let name = text.prefix { $0 != "=" }
         guard name.count < text.count else {
-            // Not shown: it may be a password.
+            // Not shown, because it may be a password.
             throw CommandError(
                 .usage, "--\(option) has no =", reason: "expected NAME=VALUE",
                 hint: option == "part" ? "--part file=@photo.jpg" : "--form name=Ada")
@@ -86,12 +86,12 @@ import StrictJSON
         return (String(name), String(text.dropFirst(name.count + 1)))
     }
 
-    /// `name=value`, `name=@FILE`, and after a file's name `;type=…` and `;filename=…`.
+    /// Parses `name=value` or `name=@FILE`. `;type=…` and `;filename=…` may follow a file name.
     private static func part(_ text: String) throws -> Part {
         let (name, value) = try pair(text, of: "part")
         guard value.hasPrefix("@") else { return Part(name: name, source: .text(value)) }
         var part = Part(name: name, source: .text(""))
-        // A semicolon that begins neither belongs to what it stands in: the file's own name, or the other one.
+        // Any other semicolon is part of the surrounding value: the path or the file name.
         let marks = [";type=", ";filename="]
         let ranges = marks.compactMap { value.firstRange(of: $0) }.sorted { $0.lowerBound < $1.lowerBound }
         for (index, location) in ranges.enumerated() {
@@ -110,7 +110,7 @@ import StrictJSON
         return part
     }
 
-    /// Puts the content into the request. `copy` copies standard input into a file.
+    /// Sets the content of the request. `copy` copies standard input into a file.
     ///
     /// - Returns: The files with the bytes of standard input and of pipes, to be removed after the request.
     func put(
@@ -126,7 +126,7 @@ import StrictJSON
         func body(_ source: Source) throws -> HTTPBody {
             switch source {
             case .text(let text): return .bytes(Data(text.utf8))
-            // What a pipe gives can be read once, and may have to be sent twice.
+            // A pipe can be read only once, but a retry needs the content again.
             case .file(let path) where StandardInput.isPipe(path):
                 return try copied { try StandardInput.copyPipe(path, to: $0) }
             case .file(let path): return .file(at: URL(filePath: path))
@@ -155,7 +155,7 @@ import StrictJSON
                 }
                 request = try HTTPRequest(request.method, request.url, multipart: form, fields: request.fields)
             }
-            // A file that is not there is found before a token is asked for.
+            // Report a missing file before requesting a token.
             _ = try request.content?.length()
         } catch {
             for input in inputs { input.remove() }
@@ -174,7 +174,7 @@ import StrictJSON
         return inputs
     }
 
-    /// Checks that it is JSON. It is sent unchanged.
+    /// Validates the JSON, which is sent unchanged.
     private static func json(_ content: HTTPBody, of source: Source, _ input: InputFile?) throws -> HTTPBody {
         guard let length = try content.length(), length <= maximumJSON else {
             throw CommandError(

@@ -3,9 +3,9 @@ import HTTPExchange
 import Platform
 import StrictJSON
 
-/// The pages of `request --paginate`: the link of each response to the next one.
+/// The pages of `request --paginate`: follows the link in each response.
 struct RequestPages {
-    /// The largest page, in bytes: its link is at its end.
+    /// The maximum size of a page in bytes. The link is at its end.
     static let maximumSize = 64 << 20
     private static let maximumPages = 100_000
 
@@ -17,10 +17,12 @@ struct RequestPages {
         seen.insert(url.absoluteString.hashValue)
     }
 
-    /// Returns the URL of the next page: `@odata.nextLink` of a JSON object, otherwise the `Link` field with `rel="next"` (RFC 8288);
-    /// `nil` after the last page.
+    /// Returns the URL of the next page: `@odata.nextLink` of a JSON object, otherwise the `Link` field with
+    /// `rel="next"` (RFC 8288).
     ///
-    /// - Throws: ``CommandError`` if the link leads to another origin, where the token must not go, or repeats.
+    /// Returns `nil` after the last page.
+    ///
+    /// - Throws: ``CommandError`` if the link points to another origin, which must not get the token, or repeats.
     mutating func next(after page: HTTPResponse) throws(CommandError) -> URL? {
         let inContent = (try? JSONSlice(parsing: page.body))?["@odata.nextLink"]?.string
         guard let link = inContent ?? page.fields.values(for: "Link").lazy.compactMap(Self.next).first else {
@@ -75,10 +77,11 @@ struct RequestPages {
             totalDelay: .seconds(3600))
     }
 
-    /// Sends a request until its response is not a transient error, or there are no more retries.
+    /// Sends a request until the response is not a transient error or no retries remain.
     ///
-    /// A busy service (429, 503) did not accept the request. After an error of a gateway or of the connection, only an idempotent method
-    /// is sent again (RFC 9110 section 9.2.2): another request can have had its effect.
+    /// A busy service (429, 503) did not accept the request. After a gateway or connection error, only an idempotent
+    /// method is retried
+    /// (RFC 9110 section 9.2.2): any other request may have had its effect.
     func run<Result>(
         _ request: HTTPRequest, send: (HTTPRequest) async throws -> Result, response: (Result) -> HTTPResponse
     ) async throws -> Result {

@@ -3,14 +3,15 @@ import Platform
 import HTTPExchange
 import OAuth2AccountStore
 
-/// The URL of a request: the typed one, or a path below the API of an account type.
+/// The URL of a request: the typed URL, or a path below the API of an account type.
 struct RequestURL {
     let type: AccountType?
 
-    /// The URL. Characters that a URL cannot have are percent-encoded; encoded ones stay.
+    /// Returns the URL with invalid characters percent-encoded. Encoded characters stay.
     ///
-    /// A `#` in a path is encoded too: it is a part of names such as `ada_fabrikam.com#EXT#@contoso.com`, and as the start of a
-    /// fragment it would request another resource. In a whole URL it may mean either and is an error.
+    /// A `#` in a path is encoded too: it is part of names such as `ada_fabrikam.com#EXT#@contoso.com`, and as the
+    /// start of a fragment
+    /// it would request another resource. In a full URL it is ambiguous and therefore an error.
     func url(_ text: String) throws(CommandError) -> URL {
         let isPath = text.hasPrefix("/")
         guard isPath || !text.utf8.contains(UInt8(ascii: "#")) else {
@@ -27,7 +28,7 @@ struct RequestURL {
                 reason: "expected one that begins with https://, or a path that begins with /",
                 hint: "\(run: "request") GET /me")
         }
-        // Their letters are told apart badly, and the settings name hosts as they are sent.
+        // Such letters are easy to confuse, and the settings name hosts in their ASCII form.
         guard url.host(percentEncoded: false)?.utf8.allSatisfy({ $0 < 0x80 }) == true else {
             throw CommandError(
                 isPath ? .settings : .usage, "the address's host has letters that are not ASCII",
@@ -47,7 +48,8 @@ struct RequestURL {
         return url
     }
 
-    /// The base URL of paths, without a slash at the end, with Microsoft Graph's version unless the path has one.
+    /// Returns the base URL of a path without a trailing slash, with the version of Microsoft Graph unless the path has
+    /// one.
     private func base(for path: String) throws(CommandError) -> String {
         guard let type else {
             throw CommandError(

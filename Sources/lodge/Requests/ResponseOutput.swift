@@ -17,10 +17,10 @@ import HTTPExchange
         try console.flush()
     }
 
-    /// Writes the content to standard output: unchanged into a pipe or a file, escaped on a terminal.
+    /// Writes the content to standard output: unchanged to a pipe or a file, escaped to a terminal.
     func write(_ response: HTTPStreamedResponse) async throws {
         guard console.terminal.outputIsTerminal else {
-            // Each piece goes on as it comes: whoever reads the pipe may be waiting for the next event of a stream.
+            // Flush each chunk: the reader of the pipe may wait for the next event of a stream.
             for try await chunk in response.body {
                 try console.write(bytes: Array(chunk))
                 try console.flush()
@@ -31,7 +31,7 @@ import HTTPExchange
         for try await chunk in response.body {
             line.end()
             guard let lines = text.take(chunk) else {
-                // In the place of the answer, so it is said even with --quiet.
+                // Printed even with --quiet, because it replaces the content.
                 console.instruct(
                     "The content is not text (\(response.fields["Content-Type"] ?? "of an unknown type")); --output FILE keeps it."
                 )

@@ -4,16 +4,17 @@ import OAuth2AccountStore
 import OAuth2Protocol
 import Platform
 
-/// The sign-in with more scopes that a resource requires (`insufficient_scope`, RFC 6750 section 3.1).
+/// The sign-in with additional scopes that a resource requires (`insufficient_scope`, RFC 6750 section 3.1).
 @MainActor struct ScopeRequest {
     let context: CommandContext
     let store: AccountStore
 
-    /// Asks the user to sign in with the scopes of the account and the scopes that a response requires, and returns whether the user
-    /// did. Without a terminal, returns false: the error of the response then names the command.
+    /// Prompts the user to sign in with the additional scopes of a response, and returns whether the user did.
+    ///
+    /// Returns `false` without a terminal. The error of the response then names the command.
     func grants(_ response: HTTPStreamedResponse, from url: URL, to account: Account) async throws -> Bool {
         let console = context.console
-        // With a time limit for the command, there is no time for a user.
+        // A command with a time limit does not wait for a user.
         guard console.canPrompt, context.deadline == nil, !account.isClient,
             var needed = HTTPResponse(status: response.status, fields: response.fields).scopeNeeded
         else { return false }
@@ -45,8 +46,11 @@ import Platform
 }
 
 extension CommandContext {
-    /// Returns the account for a URL: the account of the command line, otherwise the active account of the type whose `resources` include
-    /// the URL, the longest first. Without such a type, returns the active account.
+    /// Returns the account for a URL.
+    ///
+    /// This is the account of the command line, otherwise the active account of the type with the longest entry in
+    /// `resources` that
+    /// contains the URL, otherwise the active account.
     func account(_ store: AccountStore, for address: String) async throws -> Account {
         guard invocation[GlobalOptions.account] == nil, invocation[GlobalOptions.type] == nil else {
             return try await account(store)

@@ -7,7 +7,9 @@ import HTTPExchange
     private let mixesWithContent: Bool
     private var hasEnded = false
 
-    /// - Parameter isForFile: whether the content of the answer goes to a file and not to standard output.
+    /// Creates the progress line.
+    ///
+    /// - Parameter isForFile: whether the content of the response is written to a file instead of standard output.
     init(_ console: Console, isForFile: Bool) {
         line = ProgressLine(console)
         mixesWithContent = console.terminal.outputIsTerminal && !isForFile
@@ -26,7 +28,7 @@ import HTTPExchange
         hasEnded = true
     }
 
-    /// The line: what was sent or received, of how much, how fast; nil in the first 200 ms.
+    /// Returns the line with the amount, the total and the rate, or `nil` in the first 200 ms.
     nonisolated static func text(_ progress: HTTPProgress, after elapsed: Duration) -> String? {
         guard elapsed > .milliseconds(200), !progress.hasEnded else { return nil }
         let isSending = progress.received == 0 && progress.sent > 0
@@ -41,7 +43,7 @@ import HTTPExchange
         return "[\(bar)] \(Int(share * 100)) % of \(size(total)) \(word), \(rate)"
     }
 
-    /// A readable number of bytes: `1.4 MB`.
+    /// Returns a readable size: `1.4 MB`.
     nonisolated static func size(_ bytes: Int64) -> String {
         var value = Double(max(0, bytes))
         var unit = "B"

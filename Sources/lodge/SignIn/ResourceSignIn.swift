@@ -7,33 +7,33 @@ import StrictJSON
 
 /// Finds or adds the account type of a URL: `sign-in https://api.example/`.
 ///
-/// [RFC 9728](https://www.rfc-editor.org/rfc/rfc9728), and the authorization of the Model Context Protocol.
+/// See [RFC 9728](https://www.rfc-editor.org/rfc/rfc9728), and the authorization of the Model Context Protocol.
 @MainActor struct ResourceSignIn {
     let context: CommandContext
     /// The scope of the command line, which replaces the resource's.
     let scope: Scope?
-    /// Whether to ask before the type is added.
+    /// Whether to prompt before adding the type.
     let confirms: Bool
 
-    /// The redirect URI of clients that lodge does not register. A free port is added to it for each sign-in (RFC 8252 section 7.3).
+    /// The redirect URI of clients that lodge does not register. Each sign-in adds a free port (RFC 8252 section 7.3).
     private static let redirectURI = "http://127.0.0.1/callback"
     /// The maximum length of a typed line, in bytes.
     private nonisolated static let maximumLine = 4096
 
     private var console: Console { context.console }
 
-    /// Returns whether the argument of `sign-in` is a URL. No account type has a name with `://`.
+    /// Returns whether the argument of `sign-in` is a URL. Names of account types cannot contain `://`.
     static func isAddress(_ text: String) -> Bool { text.contains("://") }
 
     /// The client of the new type.
     private enum NewClient {
         /// The client of a type in the settings.
         case configured(AccountType, JSONObject)
-        /// The URL of the client's metadata document.
+        /// The URL of a client metadata document.
         case document(String)
-        /// A client that is registered after the confirmation, with this redirect URI.
+        /// A client to register after the confirmation, with this redirect URI.
         case registration(String)
-        /// A client identifier that the user typed.
+        /// A client identifier typed by the user.
         case typed(String)
 
         var keys: JSONObject {
@@ -44,7 +44,7 @@ import StrictJSON
             }
         }
 
-        /// The client for the user.
+        /// The description of the client for the user.
         var text: String {
             switch self {
             case .configured(let type, _): "\(type.clientID), of the account type \(type.name)"
@@ -54,9 +54,9 @@ import StrictJSON
         }
     }
 
-    /// Returns the name of the account type for a URL, and adds the type if it is missing.
+    /// Returns the name of the account type for a URL, adding the type if it is missing.
     ///
-    /// The first request for a registration, a code or a token is after all checks and the confirmation.
+    /// Sends the first request for a registration, code or token after all checks and the confirmation.
     func accountType(for address: String) async throws -> String {
         do throws(OAuth2Error) {
             _ = try EndpointURL.check(address, name: "the URL", allowsLoopbackHTTP: true)
@@ -100,17 +100,17 @@ import StrictJSON
         do {
             return try await ResourceDiscovery(transport: dependencies.transport(nil)).describe(address)
         } catch var error as AccountStoreError where error.kind == .network && error.hint?.actions.isEmpty != false {
-            // The hint of the store is about an account and its settings.
+            // The hint of the store is about accounts and settings, which do not exist yet.
             error.hint = "check the address, the network and the proxy"
             throw error
         } catch var error as AccountStoreError where error.kind == .invalidAnswer {
-            // Another attempt gets the same metadata, and there is no account yet.
+            // A retry would get the same metadata, and there is no account yet.
             error.hint = "tell the provider of the API; the settings are unchanged"
             throw error
         }
     }
 
-    /// Throws for a word that is the address of an API without its scheme, if it is not an account type.
+    /// Throws for a word that is the URL of an API without its scheme, unless it is an account type.
     static func checkType(_ word: String, _ context: CommandContext) throws {
         guard word.contains("."), ProviderPreset(named: word) == nil,
             let url = try? EndpointURL.check("https://" + word, name: "", allowsLoopbackHTTP: false),
@@ -122,9 +122,9 @@ import StrictJSON
             hint: "to sign in to the API at this address, run: \(run: "sign-in") \(Self.word("https://" + word))")
     }
 
-    // MARK: The provider
+    // MARK: Provider
 
-    /// Returns the issuer that the user chooses, or the first one.
+    /// Returns the issuer chosen by the user, or the first one.
     private func issuer(of found: ResourceDiscovery.Description) async throws -> String {
         let issuers = found.authorizationServers
         var chosen = issuers[0]
@@ -175,9 +175,9 @@ import StrictJSON
             hint: "tell the provider of the API; the settings are unchanged")
     }
 
-    // MARK: The type
+    // MARK: Type
 
-    /// Returns the host, with the port and path if they are necessary.
+    /// Returns the host, with port and path if necessary.
     private func name(of found: ResourceDiscovery.Description, among types: [String]) -> String {
         let names = Set(types + ProviderPreset.names)
         let host = found.url.shownHost.lowercased()
@@ -201,7 +201,7 @@ import StrictJSON
         return keys
     }
 
-    // MARK: The client
+    // MARK: Client
 
     private func client(
         _ issuer: String, _ server: AuthorizationServer, _ clients: ConfiguredClients
@@ -226,9 +226,11 @@ import StrictJSON
         return .typed(id)
     }
 
-    /// Returns the redirect URI of a client to register. Many servers, the Model Context Protocol's among them, compare the port too,
-    /// although RFC 8252 section 7.3 forbids it: so the port is chosen once, outside the ranges from which systems take ports for
-    /// connections.
+    /// Returns the redirect URI for a client to register.
+    ///
+    /// Many servers, including those for the Model Context Protocol, compare the port too, although RFC 8252 section
+    /// 7.3 forbids it.
+    /// Therefore the port is chosen once, outside the ephemeral port ranges of operating systems.
     private func registeredRedirectURI() throws -> String {
         let number = try context.dependencies().random(2).reduce(0) { $0 << 8 | Int($1) }
         return "http://127.0.0.1:\(20_000 + number % 12_000)/callback"
@@ -239,14 +241,15 @@ import StrictJSON
         of found: ResourceDiscovery.Description, _ type: AccountType, _ server: AuthorizationServer
     ) -> JSONObject {
         var members: JSONObject = [:]
-        // Some servers never grant a scope that the client did not register. A later request can require more than this sign-in.
+        // Some servers never grant a scope that the client did not register, and a later request can require more
+        // scopes.
         let listed = Scope(found.knownScope.tokens.filter { server.scopes?.contains($0) ?? true })
         let scope = type.scope.union(listed)
         if !scope.isEmpty { members["scope"] = .string(scope.text) }
         return members
     }
 
-    // MARK: The user
+    // MARK: User
 
     private func confirm(
         _ type: AccountType, _ issuer: String, _ found: ResourceDiscovery.Description, _ client: NewClient,
@@ -281,7 +284,7 @@ import StrictJSON
         }
     }
 
-    /// Returns a URL for a command line, in quotes only if it needs them.
+    /// Returns a URL for a command line, quoted only if necessary.
     private static func word(_ url: String) -> String {
         url.wholeMatch(of: /[A-Za-z0-9:\/._@%+-]+/) == nil ? url.shellWord : url
     }
@@ -294,7 +297,7 @@ import StrictJSON
 }
 
 extension JSONObject {
-    /// Returns the members of both; members of `other` replace members with the same name.
+    /// Returns the members of both. Members of `other` replace members with the same name.
     fileprivate func merging(_ other: JSONObject) -> JSONObject {
         var result = self
         for member in other.members { result[member.name] = member.value }

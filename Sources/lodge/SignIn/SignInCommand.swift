@@ -58,7 +58,7 @@ import StrictJSON
     ) { try await SignInCommand(context: $0.limitingPrompts()).run() }
 
     let context: CommandContext
-    /// Whether the command line is one of `sign-in`, with its options. Another command uses the flow of the machine.
+    /// Whether this is a `sign-in` command line with its options. Other commands use the default flow.
     var hasOwnOptions = true
 
     private static let maximumResponse = 1 << 20
@@ -77,11 +77,11 @@ import StrictJSON
         }
         let settings = try context.settings(for: named)
         let type = named ?? context.typeName(settings)
-        // Before a prompt, and before standard input is read.
+        // Before prompting or reading standard input.
         _ = try settings.type(named: type)
         let store = try await context.store(settings, makesStore: true)
         if let addedScope {
-            // A sign-in replaces the scopes of the account: those that the user has added before must stay.
+            // A sign-in replaces the scopes of the account, so include the scopes that were added earlier.
             let present = try await store.currentAccount(ofType: type)?.scope ?? Scope()
             let requested = options.scope ?? settings[type].map { $0.scope.union(present) } ?? present
             options.scope = requested.union(addedScope)
@@ -99,7 +99,8 @@ import StrictJSON
         return .done
     }
 
-    /// Labels the new account. An account of the same type can have the name: only the sign-in showed that it is another one.
+    /// Labels the new account. Another account of the type may already have the name: only the sign-in shows that they
+    /// differ.
     private func name(_ account: Account, _ label: String, _ store: AccountStore) async throws -> Account {
         do {
             let named = try await store.rename(account.id, to: label)
@@ -111,7 +112,7 @@ import StrictJSON
         }
     }
 
-    /// Checks before the first request that the flow of the command line can sign in to a resource.
+    /// Checks that the selected flow can sign in to a resource, before the first request.
     private func checkResourceFlow() throws {
         let flow = try SignInFlow.named(by: invocation)
         if console.options.disablesInput, flow?.needsUser ?? true {
@@ -131,7 +132,7 @@ import StrictJSON
             .signInNeeded, "this sign-in needs a user", reason: "--no-input forbids waiting for input", hint: hint)
     }
 
-    /// Signs in with the flow of the command line or the machine, and reports the result.
+    /// Signs in with the selected or the default flow and reports the result.
     func signIn(to type: String, _ options: SignInOptions, _ store: AccountStore) async throws -> Account {
         let flow = try await flow(type, store)
         let account = try await signIn(to: type, flow, options, store)
@@ -145,7 +146,7 @@ import StrictJSON
         return account
     }
 
-    /// Reports what the sign-in requested and the provider did not grant.
+    /// Reports requested scopes that the provider did not grant.
     private func noteGrant(of account: Account, _ options: SignInOptions, _ store: AccountStore) {
         guard let type = store.settings[account.type], !account.isClient else { return }
         if account.subject == nil, type.scope.contains("openid") {
@@ -163,7 +164,7 @@ import StrictJSON
         console.note("The provider issued no refresh token, although offline_access was requested. \(remedy)")
     }
 
-    /// One imported account of the same name became this one. Of several, the user decides.
+    /// Reports that the sign-in took over an imported account. If several match, the user decides.
     private func noteTwins(of account: Account, _ store: AccountStore) async throws {
         guard account.subject != nil, let name = account.userName?.lowercased() else { return }
         for other in try await store.accounts(ofType: account.type)
@@ -216,7 +217,7 @@ import StrictJSON
         return instructions.paste(type, isCode: isCode) { try await read(Self.maximumLine) }
     }
 
-    /// The options of the sign-in, checked before any request or prompt.
+    /// Returns the options of the sign-in. They are checked before any request or prompt.
     private func options() throws -> SignInOptions {
         var options = SignInOptions()
         options.scope = try invocation.scope(Input.scope)
@@ -254,7 +255,7 @@ import StrictJSON
         throw invalid("expected a JSON object")
     }
 
-    /// Throws for a parameter that the sign-in or an option sets.
+    /// Throws for a parameter that the sign-in or another option sets.
     private func check(parameter name: String, _ value: String) throws {
         let options: [String: any DeclaredOption] = [
             "scope": Input.scope, "prompt": Input.prompt, "login_hint": Input.loginHint, "claims": Input.claims,
@@ -275,7 +276,7 @@ import StrictJSON
         }
     }
 
-    /// The password from standard input, with a prompt on a terminal.
+    /// Reads the password from standard input, with a prompt on a terminal.
     private func password(of username: String, _ type: String, _ store: AccountStore) async throws -> Secret {
         let isTyped = console.terminal.inputIsTerminal
         guard !isTyped || !console.options.disablesInput else {
@@ -283,7 +284,7 @@ import StrictJSON
                 .signInNeeded, "no password", reason: "--no-input forbids asking for it",
                 hint: "pass it on standard input: \(run: "sign-in") \(type) --username NAME < FILE")
         }
-        // Nobody types a password for nothing.
+        // Do not prompt if the sign-in fails anyway.
         if let known = store.settings[type], !known.allowsPasswordGrant { return Secret("") }
         if isTyped { console.note("Password of \(username), which is not shown while you type:") }
         guard let line = try await context.world.readHiddenLine(Self.maximumLine) else {
@@ -294,7 +295,7 @@ import StrictJSON
         return Secret(line.last == "\r" ? String(line.dropLast()) : line)
     }
 
-    /// Returns the token from standard input, with a prompt on a terminal.
+    /// Reads the token from standard input, with a prompt on a terminal.
     private func suppliedToken(_ type: String) async throws -> TokenResponse {
         guard console.terminal.inputIsTerminal else {
             return try SuppliedToken.read(try context.world.readInput(Self.maximumResponse), type)

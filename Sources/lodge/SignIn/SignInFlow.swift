@@ -2,11 +2,11 @@ import CommandLineKit
 import Platform
 import OAuth2AccountStore
 
-/// The flow of a sign-in: as the command line says, else as the machine allows.
+/// The flow of a sign-in: selected on the command line or by default.
 enum SignInFlow: Equatable {
-    /// The browser, opened or with the URL only shown; the reason, unless the user asked for that.
+    /// The browser, opened or with only the URL shown. The reason is `nil` if the user requested this.
     case browser(opens: Bool, because: String?)
-    /// A code on another device; the reason, unless the user asked for that.
+    /// A code for another device. The reason is `nil` if the user requested this.
     case device(because: String?)
     /// A code or URL that the user copies from any browser.
     case paste
@@ -30,7 +30,9 @@ enum SignInFlow: Equatable {
         }
     }
 
-    /// The flow of the command line. Throws if there are two.
+    /// Returns the flow of the command line.
+    ///
+    /// - Throws: `CommandError` if it selects two flows.
     static func named(by invocation: Invocation) throws(CommandError) -> SignInFlow? {
         var given = flags.filter { invocation[$0.option] }.map {
             (option: $0.option as any DeclaredOption, flow: $0.flow)
@@ -41,7 +43,7 @@ enum SignInFlow: Equatable {
         return given.first?.flow
     }
 
-    /// The default flow: the browser, or another device if no browser can be opened and the provider offers that.
+    /// Returns the default flow: the browser, or the device flow if no browser can open and the provider supports it.
     static func byItself(_ type: String, _ store: AccountStore, _ world: CommandEnvironment) async throws -> SignInFlow
     {
         guard world.openBrowser == nil, let obstacle = obstacleToBrowser(world.environment) else {
@@ -51,7 +53,7 @@ enum SignInFlow: Equatable {
             ? .device(because: obstacle) : .browser(opens: false, because: obstacle)
     }
 
-    /// The error with an alternative: a client may not be allowed to use every flow of its provider.
+    /// Returns the error with an alternative, because a client may not be allowed to use every flow.
     func explaining(_ error: AccountStoreError, type: String) -> AccountStoreError {
         guard case .device(_?) = self, error.kind == .settings, error.hint == nil else { return error }
         var error = error
@@ -59,7 +61,7 @@ enum SignInFlow: Equatable {
         return error
     }
 
-    /// Why no browser can be opened on this machine; nil if one can.
+    /// Returns why no browser can open on this machine, or `nil` if one can.
     static func obstacleToBrowser(_ environment: [String: String]) -> String? {
         func has(_ name: String) -> Bool { environment[name].map { !$0.isEmpty } ?? false }
         if has("SSH_CONNECTION") { return "this is an SSH session" }
@@ -71,8 +73,10 @@ enum SignInFlow: Equatable {
         return nil
     }
 
-    /// Whether the user has an `xdg-open` before the system's. Like `$BROWSER`, it says that URLs can be opened here; the system's
-    /// own is installed on machines without a display too.
+    /// Returns whether the user's own `xdg-open` precedes the system's, which indicates, like `$BROWSER`, that URLs can
+    /// be opened.
+    ///
+    /// The system's own is also installed on machines without a display.
     private static func hasOwnOpener(_ environment: [String: String]) -> Bool {
         for folder in (environment["PATH"] ?? "").split(separator: ":") {
             if folder == "/usr/bin" || folder == "/bin" { return false }

@@ -4,13 +4,13 @@ import OAuth2Protocol
 import OAuth2AccountStore
 import Synchronization
 
-/// The instructions of `sign-in`: URL, code, redirect. `--quiet` does not silence them.
+/// The instructions of `sign-in`: URL, code, redirect. Printed even with `--quiet`.
 struct SignInInstructions: Sendable {
     let console: Console
-    /// Creates the QR code of a URL; nil without `--qr`.
+    /// Creates the QR code of a URL; `nil` without `--qr`.
     let makeCode: (@Sendable (String) throws -> QRCode)?
 
-    /// In the browser of this machine. `reason` says why it is not opened, unless the user asked for that.
+    /// Returns the browser sign-in. `reason` is why no browser opens; `nil` if the user requested this.
     func browser(
         opens: Bool, because reason: String?, _ open: @escaping @Sendable (URL) async throws -> Void
     ) -> SignInMethod {
@@ -43,7 +43,7 @@ struct SignInInstructions: Sendable {
                 }
             },
             rejecting: { error in
-                // Any page in the browser can send redirects without end.
+                // Any page in the browser can send redirects, so limit the messages.
                 guard rejected.add(1, ordering: .relaxed).oldValue < Self.maximumRejections else { return }
                 let reason = error.reason.visible
                 await console.instruct(
@@ -54,7 +54,7 @@ struct SignInInstructions: Sendable {
     /// The maximum number of lines about rejected redirects.
     private static let maximumRejections = 5
 
-    /// On another device. `reason` says why, unless the user asked for that.
+    /// Returns the device sign-in. `reason` is why it is used; `nil` if the user requested it.
     func device(because reason: String?) -> SignInMethod {
         .device { prompt in
             if let reason { await console.instruct("Signing in with another device: \(reason).") }
@@ -62,7 +62,7 @@ struct SignInInstructions: Sendable {
             await console.instruct("    \(prompt.verificationURI.absoluteString)")
             await console.instruct("and enter the code:")
             await console.instruct("    \(prompt.userCode)")
-            // Whoever comes by this address compares the code (RFC 8628 section 3.3.1).
+            // The user compares the code with the page at this URL (RFC 8628 section 3.3.1).
             if let complete = prompt.verificationURIComplete {
                 await console.instruct("Or open this address, and see that it shows the same code:")
                 await console.instruct("    \(complete.absoluteString)")
@@ -75,7 +75,8 @@ struct SignInInstructions: Sendable {
         }
     }
 
-    /// In any browser, from which the user copies a code or a URL. `read` reads the pasted line; nil at the end of the input.
+    /// Returns the sign-in by pasting a code or URL from any browser. `read` reads the pasted line; `nil` at the end of
+    /// the input.
     func paste(_ type: String, isCode: Bool, _ read: @escaping @Sendable () async throws -> String?) -> SignInMethod {
         .paste { url in
             await console.instruct("To sign in, open this address in any browser:")
@@ -96,7 +97,7 @@ struct SignInInstructions: Sendable {
         }
     }
 
-    /// Draws the QR code of a URL, or says why it cannot: the sign-in continues without.
+    /// Draws the QR code of a URL. If that is not possible, prints the reason and continues without.
     func draw(_ url: URL, caution: String? = nil) async {
         guard let makeCode else { return }
         do {
@@ -108,7 +109,8 @@ struct SignInInstructions: Sendable {
                         + "Make the window larger or its letters smaller.")
             }
             let lines = await code.lines(withColor: console.errorUsesColor)
-            // A code whose top is scrolled away is read by no camera. Below it stand a sentence and the cursor.
+            // Cameras cannot read a code whose top has scrolled off. Reserve rows for the sentence and the cursor below
+            // it.
             let (height, rows) = (lines.count + 2, console.terminal.rows)
             if console.terminal.errorIsTerminal, height > rows {
                 return await console.instruct(

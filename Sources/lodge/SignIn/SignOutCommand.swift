@@ -40,14 +40,14 @@ import StrictJSON
         guard !accounts.isEmpty else {
             throw CommandError(.notFound, "not signed in", hint: "\(AccountRemedy.signIn(type: nil))")
         }
-        // Tokens of a type that cannot be used cannot be revoked: no account is removed before the user decides.
+        // Without a valid type, the tokens cannot be revoked, so ask the user before removing any account.
         if !invocation[Input.local] {
             for account in accounts { try checkType(of: account, store) }
         }
         var records: [JSONValue] = []
         for account in accounts {
             try await OfflineCopies.forget(account, context)
-            // On a shared device the session is ended unasked, but not without the network.
+            // On a shared device the browser session always ends, except with --local.
             let report = try await store.signOut(
                 account.id, revoking: !invocation[Input.local],
                 endingBrowserSession: invocation[Input.browser] ? true : nil)

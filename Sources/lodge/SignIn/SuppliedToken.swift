@@ -4,9 +4,9 @@ import OAuth2AccountStore
 import OAuth2Protocol
 import Platform
 
-/// The input of `sign-in --with-token`: a token response as JSON, or a token alone.
+/// The input of `sign-in --with-token`: a token response in JSON, or only a token.
 enum SuppliedToken {
-    /// Returns the token response in an input, without the white space around it.
+    /// Returns the token response in an input, ignoring surrounding white space.
     ///
     /// - Throws: `CommandError`. It does not contain the input, which may be a secret.
     static func read(_ input: [UInt8], _ type: String) throws(CommandError) -> TokenResponse {
@@ -29,8 +29,11 @@ enum SuppliedToken {
         do throws(OAuth2Error) { return try TokenResponse.read(response) } catch { throw invalid("\(error)") }
     }
 
-    /// Services use more characters than RFC 6750 section 2.1 allows, such as `|` and `:`. A quotation mark, a backslash or a bracket is a
-    /// sign of another format.
+    /// Returns whether the byte may be part of a token.
+    ///
+    /// Services use more characters than RFC 6750 section 2.1 allows, such as `|` and `:`. A quotation mark, a
+    /// backslash or a bracket
+    /// indicates another format.
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         (0x21...0x7E).contains(byte) && !"\"\\<>[]".utf8.contains(byte)
     }

@@ -21,7 +21,7 @@ import OAuth2AccountStore
     static let tokenVariable = "OAUTH2_ACCESS_TOKEN"
     static let expiryVariable = "OAUTH2_ACCESS_TOKEN_EXPIRY"
 
-    /// Becomes the program. Comes back only with an error.
+    /// Replaces the process with the program. Returns only on failure.
     func exec() async throws -> ExitStatus {
         let words = invocation[Input.command]
         guard let program = words.first, !program.isEmpty else {
@@ -34,7 +34,7 @@ import OAuth2AccountStore
         environment[Self.tokenVariable] = token.secret.value
         environment[Self.expiryVariable] = token.expiry.map(\.rfc3339)
         try console.flush()
-        // An early refresh can be in progress, which would end with this program.
+        // Otherwise the new process would drop an early refresh in progress.
         _ = await store.endRefreshes()
         let failure = context.world.replaceProcess(words, environment)
         let reason = String(cString: strerror(failure))

@@ -5,7 +5,7 @@ import Platform
 enum SASLMechanism: String, CaseIterable, Sendable {
     /// The mechanism of Google and Microsoft.
     case xoauth2
-    /// See RFC 7628 section 3.1.
+    /// The mechanism of RFC 7628 section 3.1.
     case oauthbearer
 
     /// Returns the initial client response in base64.

@@ -107,7 +107,7 @@ import OAuth2Protocol
             }
             try SASLMechanism.check(user: user)
         }
-        // Each of these prints something else.
+        // Each of these selects a different output.
         let outputs: [any DeclaredOption] = [Input.header, Input.sasl, Input.introspect, Input.expires]
         let given = outputs.filter { invocation.source(of: $0) != nil }
         if given.count > 1 { throw invocation.conflict(given[0], given[1]) }
@@ -128,7 +128,7 @@ import OAuth2Protocol
         }
     }
 
-    /// Returns the time of `--min-validity`: a number of seconds, minutes or hours.
+    /// Returns the value of `--min-validity`: a number of seconds, minutes or hours.
     private func minimumValidity() throws(CommandError) -> Duration? {
         guard let text = invocation[Input.minimumValidity] else { return nil }
         guard let match = text.wholeMatch(of: /([0-9]{1,9})([smh]?)/), let number = Double(match.1) else {
@@ -146,7 +146,7 @@ import OAuth2Protocol
         return .seconds(number * unit)
     }
 
-    /// Returns the user name of `--user`, or the name that the account signs in with.
+    /// Returns the value of `--user`, or the account's user name.
     private func userName(of account: Account) throws(CommandError) -> String {
         if let user = invocation[Input.user] { return user }
         let mail = account.claims?["email"]?.string
@@ -164,7 +164,7 @@ import OAuth2Protocol
 
     private struct IssuedToken {
         var secret: Secret
-        /// In lower case.
+        /// The type in lowercase.
         var type: String
         var expiry: Date?
         var scope: Scope
@@ -182,7 +182,7 @@ import OAuth2Protocol
 
     private var writesJSON: Bool { format == .json }
 
-    /// Writes a token, its header field, its SASL response for a user, or its expiry.
+    /// Writes a token, its header field, its SASL response for a user, or its expiry time.
     private func write(_ token: IssuedToken, _ account: Account, user: String?) throws -> ExitStatus {
         if let mechanism = invocation[Input.sasl], let user {
             guard token.type == "bearer" else {
@@ -222,8 +222,10 @@ enum TokenOptions {
 }
 
 extension Invocation {
-    /// Returns the scope of `--scope`, or `nil` if it is not given. Invalid characters (RFC 6749 section 3.3) are a usage error: they
-    /// come from the command line, not from the settings.
+    /// Returns the value of `--scope`, or `nil` if it is not given.
+    ///
+    /// Invalid characters (RFC 6749 section 3.3) are a usage error, because they come from the command line, not from
+    /// the settings.
     func scope(_ option: Option<[String]> = TokenOptions.scope) throws(CommandError) -> Scope? {
         let scope = Scope(parsing: self[option].joined(separator: " "))
         guard !scope.isEmpty else { return nil }
@@ -261,7 +263,7 @@ extension CommandContext {
         }
     }
 
-    /// Returns an error of a token with the sign-in that leads to the token.
+    /// Returns a token error with a hint for the sign-in that fixes it.
     static func advised(
         _ error: AccountStoreError, _ store: AccountStore, _ account: Account, scopes: Scope? = nil,
         policy: String? = nil
@@ -278,7 +280,7 @@ extension CommandContext {
         return error
     }
 
-    /// The sign-in for the missing scopes and the granted ones.
+    /// Returns the sign-in for the missing and the granted scopes.
     private static func hint(_ error: AccountStoreError, _ account: Account, _ scopes: Scope?) -> Hint? {
         guard error.kind == .signInNeeded(.scopeNotGranted), error.provider?.claims == nil, let scopes,
             scopes.firstInvalidToken == nil, !scopes.text.contains("'"), !account.scope.text.contains("'")

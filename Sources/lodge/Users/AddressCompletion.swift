@@ -8,15 +8,15 @@ import OAuth2AccountStore
     let context: CommandContext
     let settings: Settings?
     let query: UserQuery
-    /// The words of the command line, for an offline copy, which ranks users by them. Empty if there are other conditions too.
+    /// The words of the command line, by which an offline copy ranks users. Empty if there are other conditions.
     let words: [String]
     /// Whether the search uses only the offline copy.
     let isOffline: Bool
-    /// Whether users without a mail address have their user principal name.
+    /// Whether to use the user principal name of users without a mail address.
     let usesUPN: Bool
 
     static let maximumUsers = 50
-    /// The properties of a line.
+    /// The properties in a line of output.
     static let properties = ["displayName", "mail", "userPrincipalName", "jobTitle", "department"]
 
     private var console: Console { context.console }
@@ -35,7 +35,7 @@ import OAuth2AccountStore
         }
         let rows = users.compactMap { AddressRow($0, usesUPN: usesUPN) }
         guard !rows.isEmpty else {
-            // Mutt shows the first line in place of a list; aerc would offer it as an address.
+            // Mutt shows the first line as a message; aerc would treat it as an address.
             let text = words.isEmpty ? "this search" : words.joined(separator: " ").visible
             let sentence = "No user with a mail address matches \(text)."
             if isAerc { console.note(sentence) } else { try console.writeLine(sentence) }
@@ -46,18 +46,18 @@ import OAuth2AccountStore
         return .done
     }
 
-    /// Returns the users of the directory, or of the copy if the directory is unavailable.
+    /// Returns the users of the directory, or of the offline copy if the directory is unavailable.
     private func search(
         _ account: Account, _ store: AccountStore, else copy: OfflineDirectory
     ) async throws -> [User] {
-        // A user who is typing does not wait for a busy service.
+        // Do not retry: the user is typing and should not wait for a busy service.
         let directory = account.directory(in: store, retry: .never)
         do {
             var users: [User] = []
             for try await user in directory.users(matching: query) { users.append(user) }
             return users
         } catch  where Self.isOutage(error) {
-            // No results of an empty copy would mean nothing.
+            // An empty copy proves nothing about the directory.
             guard let summary = try? await copy.summary(), summary.users > 0,
                 let users = try? await self.users(of: copy)
             else { throw error }
@@ -85,13 +85,13 @@ import OAuth2AccountStore
     }
 }
 
-/// A mail address as mail programs read it: columns separated by tabs.
+/// A mail address in the format of mail programs: columns separated by tabs.
 struct AddressRow: Equatable {
     var mail: String
     var name: String
     var note: String
 
-    /// Nil for a user without an address that a header can have.
+    /// Creates a row, or returns `nil` if the user has no address that is valid in a header.
     init?(_ user: User, usesUPN: Bool) {
         let address = [user.mail, usesUPN ? user.userPrincipalName : nil].compactMap { $0 }.first { !$0.isEmpty }
         guard let address, address.unicodeScalars.allSatisfy(Self.mayStandInAddress) else { return nil }
@@ -104,7 +104,7 @@ struct AddressRow: Equatable {
     var mutt: String { "\(mail)\t\(name)\t\(note)" }
     var aerc: String { "\(mail)\t\(name)" }
 
-    /// A text from the directory must not end a column or a line, nor become another address.
+    /// Removes tabs and line ends, so that text from the directory cannot add a column or an address.
     private static func clean(_ text: String) -> String {
         var cleaned = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

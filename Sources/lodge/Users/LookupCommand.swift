@@ -56,7 +56,7 @@ import StrictJSON
                         user = value
                         found += 1
                     case .failure(let error) where error.kind == .notFound:
-                        // A vCard cannot show it.
+                        // vCard has no form for this.
                         if format == .vCard { console.note("No user \(lookup.name).") }
                     case .failure(let error):
                         // Each error is reported; the first one decides the status.
@@ -85,7 +85,7 @@ import StrictJSON
         return failure ?? (found == 0 ? .notFound : .done)
     }
 
-    /// Returns the number of names for the progress, if a file contains them and standard error is a terminal.
+    /// Returns the number of names for the progress, if they come from a file and standard error is a terminal.
     private func total() throws -> Int? {
         guard console.terminal.errorIsTerminal, let path = invocation[Input.file],
             StandardInput.problem(ofFile: path) == nil
@@ -93,7 +93,7 @@ import StrictJSON
         return try? LineReader.count(path, where: { Names.name($0) != nil })
     }
 
-    /// Reports an error for one name, and returns its status. It omits a hint that repeats the last one.
+    /// Reports an error for one name and returns its status. Omits a hint equal to the previous one.
     private func report(_ name: String, _ error: DirectoryError, after hint: inout Hint?) -> ExitStatus {
         var failure = CommandError(reporting: error, type: invocation[GlobalOptions.type])
         failure.message = "\(name): \(failure.message)"
@@ -114,7 +114,7 @@ import StrictJSON
 private struct LookupRecord: OutputRecord {
     let input: String
     let user: User?
-    /// The fields of a row; `nil` for the default columns.
+    /// The fields of a row, or `nil` for the default columns.
     let fields: [String]?
 
     static func columns(_ fields: [String]?, _ format: OutputFormat) -> [TableColumn] {
@@ -132,7 +132,7 @@ private struct LookupRecord: OutputRecord {
     }
 }
 
-/// The lines with text, trimmed, read on demand until the next one is late.
+/// The nonblank lines, trimmed. Lines are read on demand until the next one is late.
 private struct Names: AsyncSequence, Sendable {
     typealias Element = String
 
@@ -165,7 +165,7 @@ private struct Names: AsyncSequence, Sendable {
         return nil
     }
 
-    /// Returns the name of a line; `nil` for a blank line and a comment.
+    /// Returns the name in a line, or `nil` for a blank line or a comment.
     static func name(_ line: String) -> String? {
         let start = line.unicodeScalars.drop { $0.properties.isWhitespace || $0 == "\u{FEFF}" }
         let name = start.reversed().drop { $0.properties.isWhitespace }.reversed()

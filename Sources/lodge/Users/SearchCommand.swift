@@ -78,7 +78,7 @@ import StrictJSON
                 hint: "lodge help search")
         }
         let query = try query()
-        // Wrong queries are told before the store is opened, where the type is known by then.
+        // Report invalid queries before opening the store, if the account type is already known.
         let settings = try? context.settings()
         let type = knownType(settings)
         let plan = try type?.plan(query) ?? (settings == nil && !namesAccount ? SearchPlan(query) : nil)
@@ -86,7 +86,7 @@ import StrictJSON
         let directory = try await context.userDirectory(settings, offline: invocation[Input.offline])
         let pages = try ranked(plan.map { directory.pages(of: $0) } ?? directory.pages(matching: query))
         let writer = format.list(UserRecord.columns(fields, format), console)
-        // Rows that come on the terminal are progress enough.
+        // Rows on the terminal already show the progress.
         let line = console.terminal.outputIsTerminal ? nil : ProgressLine(console)
         var count = 0
         var isCut = false
@@ -102,7 +102,7 @@ import StrictJSON
             }
             line?.clear()
         } catch {
-            // What came is shown, and a list that was begun is ended, so that a reader of JSON is not left hanging.
+            // Show the received users and finish the list, so that JSON output is well-formed.
             if count > 0 { try writer.finish() }
             throw error
         }
@@ -118,7 +118,7 @@ import StrictJSON
 
     private var printsCountOnly: Bool { invocation[Input.count] && invocation[Input.limit] == 0 }
 
-    /// Throws if an option does not support the format.
+    /// Throws if an option does not support the output format.
     private func checkFormat(of option: String, _ formats: OutputFormat...) throws(CommandError) {
         guard !formats.contains(format) else { return }
         throw CommandError(
@@ -160,7 +160,7 @@ import StrictJSON
 
     private var namesAccount: Bool { invocation[GlobalOptions.account] != nil && invocation[GlobalOptions.type] == nil }
 
-    /// The type that the search is for; nil when only the account says it, or the settings cannot be read.
+    /// Returns the account type of the search, or `nil` if it depends on the account or the settings cannot be read.
     private func knownType(_ settings: Settings?) -> AccountType? {
         guard let settings, !namesAccount, invocation[GlobalOptions.type] != nil || settings.typeNames.count == 1 else {
             return nil
@@ -168,24 +168,24 @@ import StrictJSON
         return settings[context.typeName(settings)]
     }
 
-    // MARK: The order of the results
+    // MARK: Sort order
 
-    /// The typed text if it decides the order.
+    /// The typed text, if results are ranked by it.
     private var rankingText: SearchText? {
         let text = SearchText(invocation[Input.text].joined(separator: " "))
         return text.words.isEmpty || !invocation[Input.order].isEmpty ? nil : text
     }
 
-    /// Returns the pages with the best matches first, without the properties that only the order needs.
+    /// Returns the pages ranked by relevance, without properties that only the ranking needs.
     private func ranked(_ pages: UserPages) throws -> UserPages {
         guard let text = rankingText else { return pages }
         return pages.ranked(
             by: text, removing: Set(Self.rankingProperties(beyond: try selection())), limit: try limit())
     }
 
-    /// Returns the properties that only the order needs.
+    /// Returns the properties that only the ranking needs.
     private static func rankingProperties(beyond select: [String]) -> [String] {
-        // A directory ignores the case of names.
+        // Directories ignore the case of property names.
         let selected = Set(select.map { $0.lowercased() })
         return SearchText.properties.map(\.rawValue).filter { !selected.contains($0.lowercased()) }
     }
@@ -194,7 +194,7 @@ import StrictJSON
 
     private func selection() throws -> [String] { try context.fields(Input.fields) ?? UserQuery.defaultProperties }
 
-    /// Returns the maximum number of users; `nil` for all.
+    /// Returns the maximum number of users, or `nil` for all.
     private func limit() throws -> Int? {
         try invocation.prefers(Input.all, over: Input.limit) ? nil : invocation[Input.limit] ?? Self.defaultLimit
     }
@@ -210,10 +210,10 @@ import StrictJSON
         var pageSize = min(limit ?? Self.maximumPage, Self.maximumPage)
         if rankingText != nil {
             select += Self.rankingProperties(beyond: select)
-            // A small limit takes the best matches of a page, not the first ones of the directory.
+            // With a small limit, rank a full page instead of the first users of the directory.
             pageSize = max(pageSize, Self.defaultLimit)
         }
-        // The largest page needs the fewest requests.
+        // The maximum page size needs the fewest requests.
         var query = UserQuery.everyone(
             select: select, pageSize: invocation[Input.pageSize] ?? pageSize, limit: rankingText == nil ? limit : nil)
         let filters = filters()
@@ -221,7 +221,7 @@ import StrictJSON
             query.filter = filters.count == 1 ? first : invocation[Input.any] ? .any(of: filters) : .all(of: filters)
         }
         if let text = invocation[Input.search] { query.search = search(text) }
-        // An empty search is nearly always a slip, and Graph would take it for everybody: who wants everybody says so.
+        // An empty search is usually a mistake, and Graph would return all users. Listing all users requires --all.
         guard query.filter != nil || query.search != nil || limit == nil || printsCountOnly else {
             throw DirectoryError(.emptySearch)
         }
@@ -255,7 +255,7 @@ import StrictJSON
         }
     }
 
-    /// `displayName`, `displayName:desc` or `displayName desc`; several are separated by commas.
+    /// Parses `displayName`, `displayName:desc` or `displayName desc`, separated by commas.
     private func order(_ text: String) throws -> [UserOrder] {
         try text.split(separator: ",").map { part in
             let words = part.split { $0 == " " || $0 == ":" }

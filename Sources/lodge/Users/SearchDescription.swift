@@ -7,7 +7,7 @@ enum SearchOption: Equatable {
     case words
     /// The start of a property: `mail:ada`.
     case property(String, String)
-    /// A search in the syntax of Graph, with double quotes.
+    /// A search in Graph's syntax, with double quotes.
     case raw
 
     init(_ text: String) {
@@ -22,13 +22,13 @@ enum SearchOption: Equatable {
     }
 }
 
-/// A search without results in plain language, and another search to try.
+/// A description of a search without results, and another search to try.
 struct SearchDescription {
     private typealias Input = SearchCommand.Input
 
-    /// The text; empty without one.
+    /// The search text, possibly empty.
     private let text: String
-    /// The conditions that options give: the option, the name of the property, and the text.
+    /// The conditions of options: the option, the name of the property, and the text.
     private let conditions: [(option: String, property: String, text: String)]
     private let search: String?
     private let filter: String?
@@ -86,7 +86,7 @@ struct SearchDescription {
 
     private static func quoted(_ text: String) -> String { "\"\(TerminalText.truncated(text.visible, to: 100))\"" }
 
-    /// Another search that may find users.
+    /// Another search that may find users, or `nil`.
     var hint: Hint? {
         let count = conditions.count + (text.isEmpty ? 0 : 1) + (filter == nil ? 0 : 1)
         if isOffline { return "to search the directory, run: \(run: "search")\(arguments())" }

@@ -5,7 +5,7 @@ import OAuth2AccountStore
 import StrictJSON
 
 extension CommandContext {
-    /// Returns the directory of the account. All delays of the command share one budget.
+    /// Returns the directory of the account. All retries of the command share one time budget.
     func directory(_ settings: Settings? = nil) async throws -> any UserDirectory {
         let store = try await store(try settings ?? self.settings())
         return try directory(of: try await account(store), in: store)
@@ -13,7 +13,7 @@ extension CommandContext {
 
     /// Returns the directory of an account.
     ///
-    /// - Throws: The error of its type if that cannot be used; ``CommandError`` if it has no directory.
+    /// - Throws: The error of its type if that is invalid; ``CommandError`` if it has no directory.
     func directory(of account: Account, in store: AccountStore) throws -> any UserDirectory {
         if let type = try store.settings.type(named: account.type), type.graphAPI == nil {
             throw CommandError(
@@ -26,12 +26,13 @@ extension CommandContext {
             )
         }
         var retry = HTTPRetryPolicy.directory
-        // A wait that would outlast the command ends it at once, with what the directory said.
+        // A retry delay beyond the timeout ends the command immediately with the directory's error.
         if let timeout = invocation[GlobalOptions.timeout] { retry.totalDelay = min(timeout, retry.totalDelay) }
         return account.directory(in: store, retry: retry, budget: RetryBudget(retry.totalDelay))
     }
 
-    /// The account's offline copy with `--offline`, else its directory. Pass the settings if they are loaded already.
+    /// Returns the offline copy with `--offline`, otherwise the directory. Pass the settings if they are already
+    /// loaded.
     func userDirectory(_ settings: Settings? = nil, offline isOffline: Bool) async throws -> any UserDirectory {
         isOffline ? try await offlineCopy(settings) : try await directory(settings)
     }
@@ -43,13 +44,13 @@ extension CommandContext {
         return copy
     }
 
-    /// Says if the copy is not complete.
+    /// Prints a note if the copy is incomplete.
     func noteIncomplete(_ copy: OfflineDirectory) async throws {
         guard try await copy.summary().completed == nil else { return }
         console.note(text("The offline copy is not complete. To complete it, run: \(run: "sync")"))
     }
 
-    /// Returns the fields that `--fields` names, or `nil` if it is not given.
+    /// Returns the value of `--fields`, or `nil` if it is not given.
     func fields(_ option: Option<String?>) throws -> [String]? {
         guard let text = invocation[option] else { return nil }
         let fields = text.split(separator: ",").map { $0.split(separator: " ").joined(separator: " ") }
@@ -62,13 +63,13 @@ extension CommandContext {
 
     /// Returns a field in Graph's spelling.
     ///
-    /// - Throws: ``CommandError`` with the nearest name if there is no such field.
+    /// - Throws: ``CommandError`` with the nearest name if the field does not exist.
     func knownField(_ field: String, of option: Option<String?>) throws(CommandError) -> String {
         var steps = field.split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
         let isRelation = ["manager", "directreports", "memberof", "transitivememberof"].contains(steps[0].lowercased())
         for index in steps.indices where index == 0 || isRelation && index == 1 {
             guard let name = UserProperty.spelling(of: steps[index]) else {
-                // Directories of other kinds have other fields.
+                // Other directories have other fields.
                 if (try? settings())?.types.contains(where: { $0.directory != .graph }) == true { return field }
                 let near = SpellingSuggestion.nearest(to: steps[index], in: UserProperty.names)
                 throw CommandError(
@@ -81,7 +82,7 @@ extension CommandContext {
         return steps.joined(separator: ".")
     }
 
-    /// The fields of a row: those of `--fields`, or all in formats for programs.
+    /// Returns the fields of a row: the value of `--fields`, or all fields in formats for programs.
     func shownFields(_ format: OutputFormat, _ option: Option<String?>) throws -> [String]? {
         try fields(option) ?? (format.namesMembers ? UserQuery.defaultProperties : nil)
     }
@@ -141,7 +142,7 @@ extension CommandContext {
         }
     }
 
-    /// Returns the claims of userinfo, or of the last ID token if the provider has no userinfo or does not return it.
+    /// Returns the claims of userinfo, or of the last ID token if the provider has no userinfo endpoint or it fails.
     private func claims(of account: Account, _ type: AccountType, _ store: AccountStore) async throws -> ClaimsRecord {
         guard type.provider != .staticToken, !account.isClient else {
             throw CommandError(
@@ -211,7 +212,7 @@ extension CommandContext {
         }
     }
 
-    /// The manager with the managers above, for `--chain`.
+    /// Returns the management chain for `--chain`.
     private func chain(above name: String, _ directory: any UserDirectory) async throws -> User? {
         guard invocation[Input.chain] else { return nil }
         guard let directory = directory as? GraphDirectory else {
@@ -226,7 +227,7 @@ extension CommandContext {
         return detail.manager
     }
 
-    /// A user of the offline copy, which has neither photos nor related users.
+    /// Shows a user of the offline copy, which has no photos or related users.
     private func showOffline(_ name: String, _ select: [String], _ parts: Set<UserDetail.PartName>) async throws
         -> ExitStatus
     {
@@ -255,7 +256,7 @@ extension CommandContext {
         try list([record], UserRecord.columns(record.fields, format) + record.partColumns)
     }
 
-    /// Says which parts are missing, and why: JSON cannot say it.
+    /// Prints which parts are missing and why, because JSON has no form for this.
     private func noteUnseen(_ detail: UserDetail) {
         func note<Value>(_ name: String, _ part: UserDetail.Part<Value>) {
             switch part {

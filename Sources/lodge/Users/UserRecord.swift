@@ -3,7 +3,7 @@ import TerminalBrowser
 import DirectorySearch
 import StrictJSON
 
-/// A user as a row, with the fields that the command line requests.
+/// A row with the fields of a user requested on the command line.
 protocol UserRow: OutputRecord {
     var fields: [String]? { get }
     /// The columns after the fields.
@@ -17,7 +17,7 @@ extension UserRow {
 /// A user, as the table and the detail view show them.
 struct UserRecord: UserRow {
     let user: User
-    /// The fields of a row; nil for those of the table.
+    /// The fields of a row, or `nil` for the default columns.
     var fields: [String]?
 
     static let columns = [
@@ -25,14 +25,14 @@ struct UserRecord: UserRow {
         TableColumn("PHONE", .keep),
     ]
 
-    /// The fields that are of no use without their end.
+    /// The fields that must not be truncated.
     private static let completeFields: Set<String> = [
         "id", "mail", "userPrincipalName", "otherMails", "proxyAddresses", "imAddresses", "businessPhones",
         "mobilePhone",
         "faxNumber", "manager.mail", "manager.userPrincipalName", "manager.id", "employeeId",
     ]
 
-    /// The columns of these fields: names for programs, headings otherwise.
+    /// Returns the columns of these fields: property names for programs, headings otherwise.
     static func columns(_ fields: [String]?, _ format: OutputFormat) -> [TableColumn] {
         guard let fields else { return columns }
         return fields.map { field in
@@ -56,7 +56,7 @@ struct UserRecord: UserRow {
         return detail
     }
 
-    /// Graph's own members without the annotations of its protocol, or exactly the requested fields.
+    /// Graph's members without protocol annotations, or exactly the requested fields.
     var json: JSONValue { .object(fields.map { UserFields.object(of: $0, in: user) } ?? user.jsonWithoutAnnotations) }
 
     func writeLine(to output: inout [UInt8]) {
@@ -70,12 +70,12 @@ struct UserRecord: UserRow {
 struct UserDetailRecord: UserRow {
     let userDetail: UserDetail
     var fields: [String]?
-    /// Whether the user has the chain of managers.
+    /// Whether the management chain is included.
     var hasManagers = false
 
     private var record: UserRecord { UserRecord(user: userDetail.user, fields: fields) }
 
-    /// The parts that were requested, each with its texts.
+    /// The requested parts with their texts.
     private var parts: [(name: String, texts: [String])] {
         var parts: [(String, [String])] = []
         func add<Value>(_ name: String, _ part: UserDetail.Part<Value>, _ texts: (Value) -> [String]) {
@@ -130,7 +130,8 @@ struct UserDetailRecord: UserRow {
         }
     }
 
-    /// The user with the parts as Graph expands them: `null` or an empty list if there is none, no member if it is not known.
+    /// The user with the parts as Graph expands them: `null` or an empty list if the user has no such part, no member
+    /// if unknown.
     var json: JSONValue {
         var object = record.json.object ?? JSONObject()
         if hasManagers { object["manager"] = userDetail.user["manager"] ?? .null }
