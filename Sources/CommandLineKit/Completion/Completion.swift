@@ -1,4 +1,4 @@
-/// A word that a shell may offer, and what it is for.
+/// A completion candidate and its description.
 package struct Candidate: Sendable, Equatable {
     package var word: String
     package var help = ""
@@ -9,21 +9,21 @@ package struct Candidate: Sendable, Equatable {
     }
 }
 
-/// What a shell may offer for a word that is being typed, from the declarations of the commands.
+/// The completion candidates for the current word, from the declarations of the commands.
 package struct Completion: Sendable, Equatable {
     package enum Source: Sendable, Equatable {
         case words([Candidate])
-        /// Whatever the kind names: files, or what only the store or the settings know.
+        /// Candidates of this kind: files, or names from the store or the settings.
         case kind(CompletionKind)
     }
 
-    /// What stands before the offered words in the same word: `--output=`.
+    /// The prefix of each candidate within the word: `--output=`.
     package var prefix = ""
     package var source: Source
 
     package static let nothing = Completion(source: .words([]))
 
-    /// What may stand where `current` is typed, after these words.
+    /// Creates the completion of `current` after these words.
     package init(after words: [String], of current: String, in syntax: CommandSyntax) {
         let line = CompletedLine(words, syntax)
         if let option = line.open {
@@ -44,7 +44,8 @@ package struct Completion: Sendable, Equatable {
         self = Self(argumentOf: line, in: syntax)
     }
 
-    /// What stands before the name of a file in a word such as `@photo.jpg` or `--part=file=@photo.jpg`; nil where the word names none.
+    /// Returns the prefix before a file name in a word such as `@photo.jpg` or `--part=file=@photo.jpg`, or `nil` if
+    /// the word does not name a file.
     package func beginningOfFile(in current: String) -> String? {
         let value = current.dropFirst(prefix.count)
         var start = value.startIndex
@@ -54,7 +55,7 @@ package struct Completion: Sendable, Equatable {
         }
         guard value[start...].hasPrefix("@") else { return nil }
         let begun = String(current[...start])
-        // What would break the line is not repeated.
+        // Omit a prefix that would break the line.
         return begun == begun.visible ? begun : nil
     }
 
@@ -98,7 +99,7 @@ private struct CompletedLine {
     var chain: [CommandSpec]
     var arguments: [String] = []
     var typedOptions: Set<String> = []
-    /// The option whose value comes next.
+    /// The option that expects the next word as its value.
     var open: OptionSpec?
     var optionsEnded = false
     let syntax: CommandSyntax
@@ -137,7 +138,7 @@ private struct CompletedLine {
             guard let option = options.first(where: { $0.short == letter }) else { return }
             typedOptions.insert(option.name)
             guard option.takesValue else { continue }
-            // What follows the letter in the same word is its value.
+            // The rest of the word is the value of this option.
             if location == word.count - 2 { open = option }
             return
         }

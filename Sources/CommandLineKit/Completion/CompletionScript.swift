@@ -1,12 +1,12 @@
-/// What a shell runs to complete this program's words. Each script only asks the program itself, so that they never disagree.
+/// The completion script of a shell. Each script only calls the program, so that all shells offer the same words.
 package enum CompletionScript: String, CaseIterable, Sendable {
     case bash, zsh, fish
 
-    /// The word by which a script asks: `lodge __complete WORD… CURRENT`.
+    /// The command that a script calls: `lodge __complete WORD… CURRENT`.
     package static let request = "__complete"
-    /// Says instead of words: names of files. After a tabulator stands what comes before the name in the word.
+    /// Output instead of candidates: file names. A tab and the prefix within the word may follow.
     package static let files = ":files"
-    /// Says instead of words: names of folders.
+    /// Output instead of candidates: folder names.
     package static let folders = ":folders"
 
     package func text(program: String) -> String {
@@ -19,8 +19,8 @@ package enum CompletionScript: String, CaseIterable, Sendable {
         return text.replacing("PROGRAM", with: program)
     }
 
-    // Bash breaks words at "=", ":" and "@" too, and replaces only its second argument: so the words are taken from the line
-    // itself, and what stands before that part is cut off the answers.
+    // Bash also splits words at "=", ":" and "@", and replaces only the last part. The script therefore takes the words
+    // from the line, and removes the preceding parts from the candidates.
     private static let bashText = #"""
         # bash completion of PROGRAM. To use it: source <(PROGRAM completion bash)
         _PROGRAM_complete() {

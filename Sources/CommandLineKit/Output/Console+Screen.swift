@@ -1,11 +1,12 @@
-// What only a terminal has: long tables in a pager, and a line of progress.
+// Output for terminals: the pager for long tables and the progress line.
 
 extension Console {
-    /// The pager: the variable of the program, such as `$LODGE_PAGER`, else `$PAGER`; nil if neither is set, without a terminal, and
-    /// without input.
+    /// The pager: the program's own variable, such as `$LODGE_PAGER`, otherwise `$PAGER`.
+    ///
+    /// `nil` if neither is set, or if standard input or output is not a terminal.
     var pagerCommand: String? {
         let names = [program.uppercased() + "_PAGER", "PAGER"]
-        // The first that is set decides, so that an empty variable of the program takes PAGER back.
+        // The first variable that is set takes precedence, so that an empty `LODGE_PAGER` disables `PAGER`.
         let command = names.lazy.compactMap { self.environment[$0] }.first ?? ""
         guard !command.isEmpty, command != "cat", terminal.inputIsTerminal, terminal.outputIsTerminal,
             !options.disablesPager, !options.disablesInput, options.verbosity <= .normal
@@ -13,7 +14,7 @@ extension Console {
         return command
     }
 
-    /// What is written from here on may be shown in a pager, up to ``endPaging()``.
+    /// Starts buffering output for the pager, up to ``endPaging()``.
     func beginPaging() throws(OutputError) {
         guard pager == nil, let command = pagerCommand else { return }
         try flush()
@@ -22,7 +23,7 @@ extension Console {
         pager = Pager(before: output, terminal) { start(command, environment) }
     }
 
-    /// Ends what began with ``beginPaging()``: waits for the person to leave the pager, if there was need of one.
+    /// Finishes the output of ``beginPaging()`` and waits until the user quits the pager, if it was started.
     package func endPaging() throws(OutputError) {
         guard let pager else { return }
         defer { self.pager = nil }
@@ -30,10 +31,10 @@ extension Console {
         try pager.finish()
     }
 
-    /// Whether progress is shown: on a terminal, where nothing else is said there.
+    /// Whether progress is shown: on a terminal, with normal verbosity, without a pager.
     var showsProgress: Bool { terminal.errorIsTerminal && options.verbosity == .normal && pager == nil }
 
-    /// Shows how far something is, on one line that the next one replaces. Only where ``showsProgress``.
+    /// Shows the progress on one line, which the next call replaces. Does nothing unless ``showsProgress``.
     package func showProgress(_ text: String) {
         guard showsProgress else { return }
         let line = TerminalText.truncated(text.visible, to: max(1, terminal.columns - 1))

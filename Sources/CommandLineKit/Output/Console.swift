@@ -1,7 +1,7 @@
 import StrictJSON
 
 package struct ConsoleOptions: Sendable, Equatable {
-    /// How much is said on standard error beside errors.
+    /// The amount of messages on standard error in addition to errors.
     package enum Verbosity: Int, Sendable, Comparable {
         case quiet
         case normal
@@ -16,12 +16,13 @@ package struct ConsoleOptions: Sendable, Equatable {
     package var disablesInput = false
     package var reportsJSON = false
     var disablesPager = false
-    /// Whether CSV has no apostrophe before the cells that a spreadsheet could read as formulas.
+    /// Whether CSV omits the apostrophe before cells that a spreadsheet could treat as formulas.
     var writesRawCSV = false
 
     package init() {}
 
-    /// What the command line says. `--debug` says more than `--verbose`, which says more than `--quiet`.
+    /// Creates the options of a command line. `--debug` takes precedence over `--verbose`, and `--verbose` over
+    /// `--quiet`.
     package init(_ invocation: Invocation) {
         let options = StandardOptions(program: invocation.program)
         if invocation[options.quiet] { verbosity = .quiet }
@@ -35,15 +36,16 @@ package struct ConsoleOptions: Sendable, Equatable {
     }
 }
 
-/// The output of a command: results on standard output, sentences on standard error.
+/// The output of a command: results on standard output, messages on standard error.
 ///
-/// On the main actor, because writing waits while a pipe is full, and only the main thread may wait. That wait also keeps a fast
-/// provider from filling memory when the reader is slow.
+/// It runs on the main actor, because writing blocks while a pipe is full, and only the main thread may block. This
+/// also limits memory
+/// if the reader is slow.
 @MainActor package final class Console {
     package var options: ConsoleOptions
     package nonisolated let terminal: TerminalState
     package let environment: [String: String]
-    /// The name of the program, which begins each error.
+    /// The name of the program, the prefix of each error.
     package let program: String
     package let output: any OutputSink
     let errorOutput: any OutputSink
@@ -53,12 +55,12 @@ package struct ConsoleOptions: Sendable, Equatable {
     var startPager: @MainActor (_ command: String, _ environment: [String: String]) -> (any Pager.Process)? = {
         PagerProcess($0, environment: $1)
     }
-    /// What stands on the last line of the terminal of standard error, and goes when something else is written.
+    /// The text of the progress line on standard error. Any other output erases it.
     package var progress = ""
 
     private static let bufferLimit = 32 * 1024
 
-    /// Creates a console. The environment decides on color: `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, `TERM`.
+    /// Creates a console. `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR` and `TERM` of the environment select color.
     package init(
         program: String, output: any OutputSink, errorOutput: any OutputSink, terminal: TerminalState = TerminalState(),
         environment: [String: String] = [:], options: ConsoleOptions = ConsoleOptions()
@@ -71,7 +73,8 @@ package struct ConsoleOptions: Sendable, Equatable {
         self.options = options
     }
 
-    /// The console of this process. Prepares the standard streams: see ``TerminalState/prepareStandardStreams()``.
+    /// Returns the console of this process. Prepares the standard streams: see
+    /// ``TerminalState/prepareStandardStreams()``.
     package static func process(_ program: String, environment: [String: String]) -> Console {
         TerminalState.prepareStandardStreams()
         return Console(
@@ -80,13 +83,13 @@ package struct ConsoleOptions: Sendable, Equatable {
     }
 
     package var usesColor: Bool { allowsColor(terminal.outputIsTerminal) }
-    /// Whether the screen of a terminal has color if it is not standard output.
+    /// Whether color is used on a terminal other than standard output.
     package var screenUsesColor: Bool { allowsColor(true) }
     package var errorUsesColor: Bool { allowsColor(terminal.errorIsTerminal) }
-    /// Whether a question can be asked and its answer read.
+    /// Whether the console can prompt the user.
     package var canPrompt: Bool { terminal.inputIsTerminal && terminal.errorIsTerminal && !options.disablesInput }
 
-    /// Refusal wins over force, force over what the terminal is.
+    /// Returns whether color is allowed. `NO_COLOR` takes precedence over `CLICOLOR_FORCE`, and both over the terminal.
     private func allowsColor(_ isTerminal: Bool) -> Bool {
         if options.disablesColor || environment["NO_COLOR"].map({ !$0.isEmpty }) ?? false { return false }
         if let force = environment["CLICOLOR_FORCE"], !force.isEmpty, force != "0" { return true }
@@ -95,9 +98,9 @@ package struct ConsoleOptions: Sendable, Equatable {
         return !name.isEmpty && name != "dumb"
     }
 
-    /// Writes a part of the answer as it is: text from elsewhere must have passed `String.visible`.
+    /// Writes output unchanged. Untrusted text must be escaped with `String.visible` first.
     ///
-    /// The answer is gathered and written in pieces. After a failure every write throws the same error.
+    /// Output is buffered. After an error, every write throws the same error.
     package func write(_ text: String) throws(OutputError) {
         buffer += text.utf8
         try flushIfFull()
@@ -113,13 +116,13 @@ package struct ConsoleOptions: Sendable, Equatable {
         try flushIfFull()
     }
 
-    /// Lets somebody append bytes of the answer in place, without a copy.
+    /// Appends output bytes in place, without a copy.
     package func write(_ body: (inout [UInt8]) -> Void) throws(OutputError) {
         body(&buffer)
         try flushIfFull()
     }
 
-    /// Hands on all that was written. Called at the end, and wherever a person should see what there is so far.
+    /// Writes the buffered output. Call it at the end, and when the user should see partial output.
     package func flush() throws(OutputError) {
         if let failure {
             buffer = []
@@ -137,7 +140,7 @@ package struct ConsoleOptions: Sendable, Equatable {
         }
     }
 
-    /// Says what happened, in one sentence, unless `--quiet`.
+    /// Prints a message of one sentence, unless `--quiet`.
     package func note(_ sentence: String) { say(sentence, at: .normal) }
 
     /// Prints advice for a user at a terminal, or with `--verbose`. A scheduled job prints none.
@@ -148,19 +151,19 @@ package struct ConsoleOptions: Sendable, Equatable {
         options.verbosity >= .verbose || options.verbosity == .normal && terminal.errorIsTerminal
     }
 
-    /// Says what the person must do for the command to go on. `--quiet` does not silence it.
+    /// Prints what the user must do for the command to continue, even with `--quiet`.
     package func instruct(_ sentence: String) { say(sentence, at: .quiet) }
 
-    /// Draws lines of the program's own on standard error, attributes of terminals in them. `--quiet` does not silence it.
+    /// Prints lines of the program, with terminal escape sequences, to standard error, even with `--quiet`.
     package func draw(_ lines: [String]) { writeErrorOutput(lines.joined(separator: "\n") + "\n") }
 
-    /// Says what is done, if `--verbose`.
+    /// Prints a message with `--verbose`.
     package func verbose(_ sentence: String) { say(sentence, at: .verbose) }
 
-    /// Says how it is done, if `--debug`. The caller masks secrets.
+    /// Prints a message with `--debug`. The caller redacts secrets.
     package func debug(_ sentence: String) { say(sentence, at: .debug) }
 
-    /// Shows an error: a line each, or an object with `--output json`. `--quiet` does not silence it.
+    /// Prints an error, even with `--quiet`: one fact per line, or an object with `--output json`.
     package func report(_ error: CommandError) {
         if options.reportsJSON {
             writeErrorOutput(error.json.text() + "\n")
@@ -168,7 +171,7 @@ package struct ConsoleOptions: Sendable, Equatable {
         }
         var text = ""
         for line in error.lines(program: program) {
-            // The label in bold, so that the eye finds the hint.
+            // Bold labels make the hint easy to find.
             if errorUsesColor, let colon = line.firstIndex(of: ":") {
                 text += Style.bold(String(line[...colon])) + line[line.index(after: colon)...] + "\n"
             } else {
@@ -183,12 +186,12 @@ package struct ConsoleOptions: Sendable, Equatable {
         writeErrorOutput(sentence.visible + "\n")
     }
 
-    /// There is nobody left to tell when this fails.
+    /// Writes to standard error and ignores failures, which cannot be reported.
     private func writeErrorOutput(_ text: String) {
-        // What was answered before stands before what is said now, where both are seen together.
+        // Flush the output first, so that both appear in order on the same terminal.
         try? flush()
         hideProgress()
-        // While a pager has the screen or will have it, nobody else writes there.
+        // While a pager has the terminal, only the pager writes to it.
         let sink = terminal.errorIsTerminal ? pager ?? errorOutput : errorOutput
         try? sink.write(Array(text.utf8))
     }
@@ -198,7 +201,7 @@ package struct ConsoleOptions: Sendable, Equatable {
     }
 }
 
-/// The few attributes of text that the command uses.
+/// The text attributes used by the command.
 package enum Style {
     static let clearLine = "\u{1B}[K"
 

@@ -1,14 +1,17 @@
 import Platform
 
-/// Writes rows of values for spreadsheets and scripts, headings first.
+/// Writes rows of delimited values with headings, for spreadsheets and scripts.
 @MainActor package final class DelimitedWriter: RecordWriter {
     package enum Delimiter {
-        /// A comma. Values with a comma, a quote or a line break stand in quotes, lines end with CR LF. Cells that a spreadsheet
-        /// could read as formulas get an apostrophe, unless the console's options say raw CSV.
+        /// A comma (CSV).
         ///
-        /// [RFC 4180 section 2](https://www.rfc-editor.org/rfc/rfc4180#section-2)
+        /// Values with a comma, a quote or a line break are quoted; lines end with CR LF. Cells that a spreadsheet
+        /// could treat as formulas
+        /// start with an apostrophe, unless the console options select raw CSV.
+        ///
+        /// See [RFC 4180 section 2](https://www.rfc-editor.org/rfc/rfc4180#section-2).
         case comma
-        /// A tab. Tab, line break and backslash are written as `\t`, `\n` and `\\`.
+        /// A tab (TSV). Tab, line break and backslash are escaped as `\t`, `\n` and `\\`.
         case tab
     }
 
@@ -17,7 +20,7 @@ import Platform
     private let columns: [TableColumn]?
     private var hasBegun = false
 
-    /// Creates a writer; without columns it has no headings.
+    /// Creates a writer. Without columns it writes no headings.
     package init(_ delimiter: Delimiter, _ columns: [TableColumn]?, on console: Console) {
         self.delimiter = delimiter
         self.columns = columns
@@ -45,7 +48,7 @@ import Platform
         let isRaw = console.options.writesRawCSV
         let values = cells.map { cell in
             let text = delimiter == .tab ? Self.escaped(cell) : isRaw ? cell : Self.guarded(cell)
-            // On a terminal, control and bidirectional characters become visible; a file gets the text unchanged.
+            // Escape control and bidirectional characters on a terminal. A file gets the text unchanged.
             let shown = isTerminal ? text.visible : text
             return delimiter == .comma ? Self.quoted(shown) : shown
         }
@@ -53,8 +56,9 @@ import Platform
             values.joined(separator: delimiter == .comma ? "," : "\t") + (delimiter == .comma ? "\r\n" : "\n"))
     }
 
-    /// Returns the text with an apostrophe before each line that a spreadsheet could read as a formula. Some programs end a cell at a
-    /// line break, although it is in quotes.
+    /// Returns the text with an apostrophe before each line that a spreadsheet could treat as a formula.
+    ///
+    /// Some programs end a cell at a line break, even inside quotes.
     private static func guarded(_ text: String) -> String {
         let bytes = Array(text.utf8)
         var result: [UInt8] = []
@@ -76,8 +80,10 @@ import Platform
 
     private static func isLineBreak(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") }
 
-    /// Returns whether the first character after spaces, separators and invisible characters begins a formula, full-width
-    /// form, and the text is not a phone number.
+    /// Returns whether the line could be a formula: its first significant character starts one, and it is not a phone
+    /// number.
+    ///
+    /// Skips spaces, separators and invisible characters, and checks full-width forms too.
     private static func isFormula(_ line: Substring.UnicodeScalarView) -> Bool {
         let separators: Set<Unicode.Scalar> = [",", ";", "|", ":", "\"", "'"]
         let text = line.drop {
@@ -91,7 +97,7 @@ import Platform
         }
     }
 
-    /// Returns whether the text after the plus sign has only digits and the punctuation of phone numbers, and perhaps an extension.
+    /// Returns whether the text after the plus sign is a phone number: digits, punctuation and optionally an extension.
     private static func isPhoneNumber(_ text: Substring.UnicodeScalarView) -> Bool {
         func isDigit(_ scalar: Unicode.Scalar) -> Bool { (0x30...0x39).contains(scalar.value) }
         let number = text.dropFirst()
@@ -103,7 +109,7 @@ import Platform
         return ["x", "ext", "ext."].contains(String(word).lowercased()) && !digits.isEmpty && digits.allSatisfy(isDigit)
     }
 
-    /// Returns the value in quotes if it contains a quote, a line break or a separator of any country's lists.
+    /// Returns the value, quoted if it contains a quote, a line break or a list separator of any locale.
     private static func quoted(_ text: String) -> String {
         let special = Set("\",;\t\n\r".utf8)
         guard text.utf8.contains(where: special.contains) else { return text }

@@ -1,7 +1,8 @@
-/// The view of one thing: a label and its value a line.
+/// The detail view of one record: one label and value per line.
 ///
-/// On a terminal the values are aligned and a list stands one below the other. In a pipe each line is the label, a tab and
-/// the value, and every value of a list has its label.
+/// On a terminal, values are aligned and the elements of a list are on separate lines. In a pipe, each line is the
+/// label, a tab and
+/// the value, and the label is repeated for each element of a list.
 package struct Detail: Sendable, Equatable {
     package struct Entry: Sendable, Equatable {
         package var label: String
@@ -12,17 +13,17 @@ package struct Detail: Sendable, Equatable {
 
     package init() {}
 
-    /// Adds a value. Nothing is added for a value that is absent or empty.
+    /// Adds a value. Ignores `nil` and empty strings.
     package mutating func add(_ label: String, _ value: String?) {
         if let value, !value.isEmpty { entries.append(Entry(label: label, values: [value])) }
     }
 
-    /// Adds a list of values. Nothing is added for an empty list.
+    /// Adds a list of values. Ignores an empty list.
     package mutating func add(_ label: String, _ values: [String]) {
         if !values.isEmpty { entries.append(Entry(label: label, values: values)) }
     }
 
-    /// Writes the view. Text is made visible here.
+    /// Writes the view and escapes invisible characters.
     @MainActor package func write(to console: Console) throws(OutputError) {
         let labels = entries.map { $0.label.visible }
         let column = (labels.map(TerminalText.width).max() ?? 0) + 3

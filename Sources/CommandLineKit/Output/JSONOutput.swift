@@ -1,6 +1,6 @@
 import StrictJSON
 
-/// Writes one JSON array, an element at a time, so that memory does not grow with the number of elements.
+/// Writes a JSON array element by element, so that memory use is constant.
 @MainActor package final class JSONArrayWriter: RecordWriter {
     package let console: Console
     private var isEmpty = true
@@ -18,8 +18,9 @@ import StrictJSON
         try console.write(bytes: bytes)
     }
 
-    /// Ends the array. Called also when the elements end early with an error, so that what was written can be read.
-    /// Another call does nothing.
+    /// Closes the array.
+    ///
+    /// Call it even after an error, so that the output is valid JSON. A second call has no effect.
     package func finish() throws(OutputError) {
         guard !hasEnded else { return }
         hasEnded = true
@@ -28,7 +29,7 @@ import StrictJSON
     }
 }
 
-/// Writes one JSON value a line.
+/// Writes one JSON value per line.
 @MainActor package final class JSONLinesWriter: RecordWriter {
     package let console: Console
 

@@ -1,14 +1,14 @@
 import StrictJSON
 
-/// One thing that can be shown in every format. A format asks for the view that it needs and no other is made.
+/// A record that can be written in every format. Each format requests only the representation that it needs.
 package protocol OutputRecord {
-    /// The cells of a row, as many as the table has columns.
+    /// The cells of a row, one for each column of the table.
     var cells: [String] { get }
     var detail: Detail { get }
     var json: JSONValue { get }
-    /// The thing as a vCard; nil for what is no person.
+    /// The vCard of the record, or `nil` if it is not a user.
     var vCard: VCard? { get }
-    /// Appends the thing as JSON on one line.
+    /// Appends the record as JSON on one line.
     func writeLine(to output: inout [UInt8])
 }
 
@@ -19,13 +19,13 @@ extension OutputRecord {
     package func writeLine(to output: inout [UInt8]) { json.write(to: &output) }
 }
 
-/// Writes records one by one, without keeping them.
+/// Writes records one by one without storing them.
 @MainActor package protocol RecordWriter: AnyObject {
     var console: Console { get }
     func write(_ record: some OutputRecord) throws(OutputError)
-    /// Shows what was written so far: after a page of answers, while the next one is fetched.
+    /// Shows the output so far, for example after a page of results.
     func flush() throws(OutputError)
-    /// Ends the list. Called also when it ends early with an error, so that what was written can be read.
+    /// Finishes the list. Call it even after an error, so that the output is well-formed.
     func finish() throws(OutputError)
 }
 
@@ -35,7 +35,7 @@ extension RecordWriter {
 }
 
 extension OutputFormat {
-    /// Starts a list with these columns; without columns it has no headings.
+    /// Returns a writer for a list with these columns. Without columns it has no headings.
     @MainActor package func list(_ columns: [TableColumn]?, _ console: Console) -> any RecordWriter {
         switch self {
         case .table: TableWriter(columns ?? [], on: console, mayPage: true)
@@ -44,7 +44,7 @@ extension OutputFormat {
         case .csv: DelimitedWriter(.comma, columns, on: console)
         case .tsv: DelimitedWriter(.tab, columns, on: console)
         case .vCard: VCardWriter(on: console)
-        // Only the command that completes addresses has them, and writes them itself.
+        // Only the search command supports these formats, and writes them itself.
         case .mutt, .aerc: DelimitedWriter(.tab, nil, on: console)
         }
     }

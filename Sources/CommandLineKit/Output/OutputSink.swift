@@ -1,30 +1,30 @@
 import Platform
 
-/// Why the answer could not be written.
+/// The error of a write.
 package enum OutputError: Error, Sendable, Equatable {
-    /// The reader went away (`| head`). The program ends quietly.
+    /// The reader closed the pipe (`| head`). The program ends silently.
     case closed
-    /// The system's error number: a full disk, a closed descriptor.
+    /// The value of `errno`: a full disk, a closed descriptor.
     case failed(Int32)
 
-    /// The error to show; nil when the program ends quietly.
+    /// The error to show, or `nil` if the program ends silently.
     package var commandError: CommandError? {
         guard case .failed(let number) = self else { return nil }
         return CommandError(.failed, "cannot write the output", reason: String(cString: strerror(number)))
     }
 }
 
-/// Where bytes go.
+/// A destination for bytes.
 ///
-/// On the main actor, because writing waits while a pipe is full, and only the main thread may wait.
+/// It runs on the main actor, because writing blocks while a pipe is full, and only the main thread may block.
 @MainActor package protocol OutputSink: AnyObject {
     func write(_ bytes: [UInt8]) throws(OutputError)
 }
 
-/// Keeps what is written, for tests.
+/// Stores the output, for tests.
 @MainActor package final class CapturedOutput: OutputSink {
     package private(set) var bytes: [UInt8] = []
-    /// The error that writing ends with, once set.
+    /// The error that each write throws, once set.
     package var failure: OutputError?
 
     package init() {}
@@ -37,7 +37,7 @@ package enum OutputError: Error, Sendable, Equatable {
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 }
 
-/// Writes to a file descriptor that stays open.
+/// Writes to a file descriptor and leaves it open.
 @MainActor package final class DescriptorOutput: OutputSink {
     private let descriptor: Int32
 
@@ -45,7 +45,8 @@ package enum OutputError: Error, Sendable, Equatable {
 
     package func write(_ bytes: [UInt8]) throws(OutputError) {
         do throws(SystemError) {
-            // Another program that shares the terminal or pipe may have made it non-blocking: wait for room.
+            // Another program that shares the terminal or pipe may have made it nonblocking, so wait until it is
+            // writable.
             try FileDescriptor.write(descriptor, bytes[...]) { FileDescriptor.waitForRoom(descriptor, -1) }
         } catch {
             throw error.code == EPIPE ? .closed : .failed(error.code)

@@ -1,12 +1,13 @@
-/// Shows output in the user's pager, if it is longer than the screen.
+/// Shows output in the user's pager if it is longer than the screen.
 ///
-/// It holds the output back until it fills the screen. A pager that is left early is a closed reader: the writing ends quietly.
-/// If the pager cannot be started, the output is written as it is.
+/// Buffers output until it fills the screen. If the user quits the pager early, writes fail like those to a closed
+/// pipe. If the pager
+/// cannot start, the output is written directly.
 @MainActor package final class Pager: OutputSink {
-    /// A program that reads what is written to it.
+    /// The process of a pager.
     @MainActor package protocol Process: AnyObject {
         func write(_ bytes: [UInt8]) throws(OutputError)
-        /// Ends its input, waits for its end, and gives its exit status; nil where a signal ended it.
+        /// Closes the input, waits for the exit, and returns the exit status, or `nil` if a signal ended the process.
         func finish() -> Int32?
     }
 
@@ -21,13 +22,13 @@
     private let columns: Int
     private let start: @MainActor () -> (any Process)?
     private var state = State.holding
-    /// What no pager has certainly read. A pipe takes at most this much from a program that reads nothing.
+    /// The output that the pager may not have read. A pipe holds at most this much.
     private var unread: [UInt8] = []
     private static let pipeLimit = 64 * 1024
     private var lines = 0
     private var column = 0
 
-    /// Creates a pager in front of this output. The size of the terminal decides whether it is needed.
+    /// Creates a pager for an output. It is started only if the output exceeds the size of the terminal.
     package init(
         before output: any OutputSink, _ terminal: TerminalState, start: @escaping @MainActor () -> (any Process)?
     ) {
@@ -44,7 +45,7 @@
         case .holding:
             unread += bytes
             count(bytes)
-            // The prompt of the shell needs a line too.
+            // The shell prompt needs one line.
             guard lines >= rows else { return }
             guard let process = start() else { return try writeThrough() }
             state = .paging(process)
@@ -54,7 +55,7 @@
         }
     }
 
-    /// Ends the answer: writes what was held back, or waits until the person has left the pager.
+    /// Finishes the output: writes the buffer, or waits until the user quits the pager.
     package func finish() throws(OutputError) {
         guard case .paging(let process) = state else { return try writeThrough() }
         let couldStart = Self.couldStart(process.finish())
@@ -62,7 +63,7 @@
         try writeThrough()
     }
 
-    /// Shells say with these numbers that there is no such program, or that it cannot be run.
+    /// Returns whether the shell could start the program, according to its exit status.
     private static func couldStart(_ status: Int32?) -> Bool { status != 126 && status != 127 }
 
     private func page(_ bytes: [UInt8], _ process: any Process) throws(OutputError) {
@@ -82,7 +83,8 @@
         if !held.isEmpty { try output.write(held) }
     }
 
-    /// Counts the lines of the screen. A line longer than the screen is wide takes several; letters are counted one each.
+    /// Counts lines on the screen. A line wider than the screen counts several times; each character counts as one
+    /// column.
     private func count(_ bytes: [UInt8]) {
         for byte in bytes where byte & 0xC0 != 0x80 {
             if byte == 0x0A {

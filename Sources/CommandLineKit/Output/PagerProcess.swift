@@ -1,19 +1,22 @@
 import Platform
 import Synchronization
 
-/// The program of `$PAGER`, run by the shell, with its input in a pipe.
+/// The `$PAGER` program, run by the shell, with a pipe as its input.
 @MainActor package final class PagerProcess: Pager.Process {
     private let identifier: pid_t
     private let descriptor: Int32
     private let input: DescriptorOutput
     private var status: Int32??
 
-    /// Whether a pager has the terminal. Ctrl-C is then the pager's: it must not end this program, or nobody would wait for the
-    /// pager, and shell and pager would both read the keys.
+    /// Whether the pager has the terminal.
+    ///
+    /// Ctrl-C is then for the pager. It must not end this program: the shell and the pager would both read the
+    /// keyboard.
     package nonisolated static let hasTerminal = Atomic(false)
 
-    /// Starts `command`; nil if the system denies that. `LESS` and `LV` get defaults: colors stay, and the end of the table stays on the
-    /// screen.
+    /// Creates the process of `command`, or returns `nil` if the system fails to.
+    ///
+    /// Sets defaults for `LESS` and `LV`, which show colors and leave the end of the table on the screen.
     package init?(_ command: String, environment: [String: String]) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return nil }
@@ -32,10 +35,10 @@ import Synchronization
         (identifier, descriptor, input) = (child, writing, DescriptorOutput(writing))
     }
 
-    /// Writes to the pager, and waits while it does not read: a person looks at the first page.
+    /// Writes to the pager. Blocks while the pager does not read, because the user is looking at the first page.
     package func write(_ bytes: [UInt8]) throws(OutputError) { try input.write(bytes) }
 
-    /// Waits until the person leaves the pager. Another call gives the same status.
+    /// Waits until the user quits the pager. Later calls return the same status.
     package func finish() -> Int32? {
         if let status { return status }
         close(descriptor)

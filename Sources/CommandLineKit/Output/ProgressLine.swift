@@ -1,7 +1,8 @@
-/// How far a long command is: one line on the terminal of standard error, after 200 ms and then ten times a second at most, with a rate
-/// and, where it is known, a total.
+/// The progress of a long command: one line on standard error after 200 ms, updated at most ten times a second.
+///
+/// It shows a rate and, if known, the total.
 @MainActor package final class ProgressLine {
-    /// Shorter than this nobody wonders.
+    /// The delay before the progress line appears.
     package static let patience = Duration.milliseconds(200)
     private static let interval = Duration.milliseconds(100)
 
@@ -16,7 +17,7 @@
         start = now()
     }
 
-    /// Shows `done` of `total`: `120 of 400 people, 30%, 60 a second`. `noun` is plural.
+    /// Shows `done` of `total`: `120 of 400 users, 30%, 60 a second`. `noun` is plural.
     package func show(_ done: Int, of total: Int? = nil, _ noun: String) {
         show { seconds in
             let rate = ", \(Int(min(Double(done) / seconds, 1e15))) a second"
@@ -25,7 +26,7 @@
         }
     }
 
-    /// Shows the line for the seconds since the beginning.
+    /// Shows the line for the number of seconds since the start.
     package func show(_ text: (_ seconds: Double) -> String) {
         let time = now()
         guard console.showsProgress, time - start >= Self.patience else { return }

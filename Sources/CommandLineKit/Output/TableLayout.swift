@@ -1,12 +1,13 @@
 package struct TableColumn: Sendable, Equatable {
-    /// What happens to cells that are wider than the terminal allows.
+    /// The treatment of cells that are wider than their column.
     package enum Overflow: Sendable, Equatable {
-        /// They are cut, with `…` at the end.
+        /// The cell is cut, with `…` at the end.
         case cut
-        /// They continue on the next line, after the other columns are as narrow as they can be. For values that are of no use without
-        /// their end: an address, a phone number, an expiry.
+        /// The cell wraps after the other columns have reached their minimum width.
+        ///
+        /// For values that must be complete: an address, a phone number, an expiry.
         case keep
-        /// They continue on the next line, before another column becomes narrower. For sentences.
+        /// The cell wraps before another column becomes narrower. For sentences.
         case wrap
     }
 
@@ -19,22 +20,23 @@ package struct TableColumn: Sendable, Equatable {
     }
 }
 
-/// How wide each column of a table is drawn.
+/// The widths of the columns of a table.
 package struct TableLayout: Sendable, Equatable {
     package static let gap = 2
-    /// The smallest width of a column whose cells are cut.
+    /// The minimum width of a column whose cells are cut.
     static let minimumWidth = 4
-    /// The smallest width of a column of sentences, before other columns become narrower.
+    /// The minimum width of a column of sentences before other columns become narrower.
     private static let sentenceWidth = 24
 
-    /// The width of each column that is drawn. Shorter than the table if the last columns have no room.
+    /// The widths of the columns that are shown. Fewer than in the table if the last columns do not fit.
     package let widths: [Int]
     private let overflows: [TableColumn.Overflow]
 
-    /// Creates a layout in `available` columns of the terminal.
+    /// Creates a layout for `available` columns of the terminal.
     ///
-    /// If the columns do not fit, sentences become narrower first, then cells that may be cut, then all others. The widest columns
-    /// of a kind get one width. Columns that still do not fit are omitted, from the right.
+    /// If the table does not fit, sentences become narrower first, then cells that can be cut, then all others. The
+    /// widest columns of
+    /// a kind get the same width. Columns that still do not fit are omitted, from the right.
     ///
     /// - Parameter natural: The width of each column's widest cell.
     package init(natural: [Int], _ overflows: [TableColumn.Overflow], available: Int) {
@@ -45,7 +47,7 @@ package struct TableLayout: Sendable, Equatable {
         func columns(_ kinds: TableColumn.Overflow...) -> [Int] {
             widths.indices.filter { kinds.contains($0 < overflows.count ? overflows[$0] : .cut) }
         }
-        /// Makes the columns of a kind narrower, not below a width.
+        /// Makes the columns of a kind narrower, down to a minimum width.
         func shrink(_ columns: [Int], to minimum: Int) {
             let others = widths.indices.filter { !columns.contains($0) }.reduce(0) { $0 + widths[$1] }
             let least = columns.reduce(0) { $0 + min(widths[$1], minimum) }
@@ -66,12 +68,13 @@ package struct TableLayout: Sendable, Equatable {
 
     private static func minimum(_ widths: some Sequence<Int>) -> Int { widths.reduce(0) { $0 + min($1, minimumWidth) } }
 
-    /// Cuts the widest of these columns to a common width so that all of them take `room`. What cannot be shared out
-    /// evenly goes to the first ones.
+    /// Reduces the widest of these columns to a common width, so that all of them take `room`. The first columns get
+    /// the remainder.
     private static func shrink(_ widths: inout [Int], _ columns: [Int], to room: Int) {
         var left = max(room, columns.count)
         guard columns.reduce(0, { $0 + widths[$1] }) > left else { return }
-        // From the narrowest on: each takes what it needs as long as that is no more than an equal share of the rest.
+        // In ascending order of width: a column keeps its width if that is at most an equal share of the remaining
+        // space.
         let ordered = columns.sorted { (widths[$0], $0) < (widths[$1], $1) }
         for (location, column) in ordered.enumerated() {
             let share = left / (ordered.count - location)
@@ -86,7 +89,7 @@ package struct TableLayout: Sendable, Equatable {
         }
     }
 
-    /// Returns the lines of a row of cells, which must be visible text. A line has no spaces at its end.
+    /// Returns the lines of a row without trailing spaces. Cells must be visible text.
     package func lines(_ cells: [String]) -> [String] {
         let parts = zip(cells, widths).enumerated().map { column, cell in
             column < overflows.count && overflows[column] != .cut && TerminalText.width(cell.0) > cell.1

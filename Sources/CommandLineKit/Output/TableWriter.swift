@@ -1,10 +1,10 @@
-/// Writes a table row by row.
+/// Writes a table row by row and escapes invisible characters.
 ///
-/// On a terminal the columns are aligned, and a row has several lines if a cell must be complete. The first rows, up to ``flush()``
-/// or a few hundred, decide the widths. In a pipe, tabs separate the uncut cells, and each row is written as it comes. The headings
-/// come first in both; a table without rows shows them only in a pipe, where a script skips the first line.
-///
-/// Text of cells is made visible here.
+/// On a terminal, columns are aligned, and a row has several lines if a cell must be complete. The first rows, up to
+/// ``flush()`` or
+/// a few hundred, determine the widths. In a pipe, tabs separate the complete cells, and each row is written
+/// immediately. Headings
+/// come first in both cases; an empty table shows them only in a pipe, where a script skips the first line.
 @MainActor package final class TableWriter: RecordWriter {
     private static let sample = 500
 
@@ -16,7 +16,7 @@
 
     private var mayPage: Bool
 
-    /// Creates a table, which a pager may show if it is longer than the screen.
+    /// Creates a table. `mayPage` allows a pager if the table is longer than the screen.
     package init(_ columns: [TableColumn], on console: Console, mayPage: Bool = false) {
         self.columns = columns
         self.console = console
@@ -25,7 +25,7 @@
 
     package func write(_ record: some OutputRecord) throws(OutputError) { try write(record.cells) }
 
-    /// Writes a row. Missing cells are empty; those without a column are dropped.
+    /// Writes a row. Missing cells are empty; cells without a column are ignored.
     package func write(_ cells: [String]) throws(OutputError) {
         var row = cells.prefix(columns.count).map(TerminalText.cell)
         row += Array(repeating: "", count: columns.count - row.count)
@@ -49,7 +49,7 @@
         try console.endPaging()
     }
 
-    /// The headings of a table in a pipe.
+    /// Writes the headings of a table in a pipe.
     private func begin() throws(OutputError) {
         guard !hasBegun else { return }
         hasBegun = true

@@ -1,8 +1,8 @@
 import Platform
 
-/// A person for address books.
+/// A vCard 4.0 of a user.
 ///
-/// [RFC 6350](https://www.rfc-editor.org/rfc/rfc6350)
+/// See [RFC 6350](https://www.rfc-editor.org/rfc/rfc6350).
 package struct VCard: Sendable, Equatable {
     package var name: String
     package var familyName: String?
@@ -14,12 +14,12 @@ package struct VCard: Sendable, Equatable {
 
     package init(name: String) { self.name = name }
 
-    /// Adds a property of one text. Nothing is added for a text that is absent or empty.
+    /// Adds a property with one value. Ignores `nil` and empty strings.
     package mutating func add(_ property: String, _ text: String?) {
         if let text, !text.isEmpty { properties.append([property, text]) }
     }
 
-    /// The card's lines, folded, with their line breaks.
+    /// The folded lines of the card with their line breaks.
     package var text: String {
         var lines = ["BEGIN:VCARD", "VERSION:4.0", "FN:" + Self.escaped(name)]
         if familyName != nil || givenName != nil {
@@ -33,7 +33,9 @@ package struct VCard: Sendable, Equatable {
         return lines.map { Self.folded($0) + "\r\n" }.joined()
     }
 
-    /// Section 3.4: backslash, comma, semicolon and line break are escaped. Other control characters, which no card may have, go.
+    /// Returns the text with backslash, comma, semicolon and line break escaped, and without other control characters.
+    ///
+    /// See RFC 6350 section 3.4.
     private static func escaped(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -49,7 +51,9 @@ package struct VCard: Sendable, Equatable {
         return String(result)
     }
 
-    /// Section 3.2: no line has more than 75 octets; the next one begins with a space. A scalar is never parted.
+    /// Returns the line folded to 75 octets. Continuation lines begin with a space. A scalar is never split.
+    ///
+    /// See RFC 6350 section 3.2.
     private static func folded(_ line: String) -> String {
         guard line.utf8.count > 75 else { return line }
         var result = String.UnicodeScalarView()
@@ -72,7 +76,7 @@ package struct VCard: Sendable, Equatable {
 
     package init(on console: Console) { self.console = console }
 
-    /// Writes the record's card. A record without one is passed over: the command refuses the format for it.
+    /// Writes the record's card. Skips records without one: the command rejects the format for them.
     package func write(_ record: some OutputRecord) throws(OutputError) {
         guard let card = record.vCard else { return }
         let text = card.text

@@ -1,6 +1,6 @@
 import Platform
 
-/// Goes through the words of a command line whose command is known.
+/// Reads the options and arguments of a command line whose command is known.
 package struct ArgumentScan {
     package let options: [OptionSpec]
     package private(set) var values: [String: Invocation.Value] = [:]
@@ -16,10 +16,10 @@ package struct ArgumentScan {
         path = chain.dropFirst().map(\.name)
     }
 
-    /// Whether a word is an option by its look: a dash and more. A dash alone means standard input.
+    /// Returns whether a word looks like an option: a dash with more characters. A single dash means standard input.
     static func isOption(_ word: String) -> Bool { word.hasPrefix("-") && word.unicodeScalars.count > 1 }
 
-    /// Reads the words except those at `indexes`, which name the command.
+    /// Reads all words except the indexes of the command's name.
     package mutating func read(_ arguments: [String], skipping indexes: Set<Int>) throws(UsageError) {
         var index = 0
         var optionsEnded = false
@@ -32,7 +32,7 @@ package struct ArgumentScan {
             } else if word == "--" {
                 optionsEnded = true
             } else {
-                // The next word, should the option need it. A word that names the command is never a value.
+                // The next word, in case the option needs it. The name of the command is never a value.
                 let hasNext = index + 1 < arguments.count && !indexes.contains(index + 1)
                 let next = hasNext && !Self.looksLikeOption(arguments[index + 1]) ? arguments[index + 1] : nil
                 let usedNext = word.hasPrefix("--") ? try readLong(word, next) : try readCluster(word, next)
@@ -41,7 +41,7 @@ package struct ArgumentScan {
         }
     }
 
-    /// A negative number may be a value; it is then judged by what the option expects.
+    /// Returns whether a word looks like an option. A negative number may be a value, which the option then checks.
     private static func looksLikeOption(_ word: String) -> Bool {
         guard isOption(word) else { return false }
         return !(word.utf8.dropFirst().first.map { $0 >= 0x30 && $0 <= 0x39 } ?? false)
@@ -55,7 +55,7 @@ package struct ArgumentScan {
         return try take(option, as: "--" + name, attached: attached, next: next)
     }
 
-    /// Reads `-v`, `-vq`, `-ojson`: flags, the last of which may be an option with its value.
+    /// Parses `-v`, `-vq`, `-ojson`: flags, of which the last can be an option with its value.
     private mutating func readCluster(_ word: String, _ next: String?) throws(UsageError) -> Bool {
         var rest = word.dropFirst()
         while let letter = rest.popFirst() {
@@ -69,12 +69,12 @@ package struct ArgumentScan {
         return false
     }
 
-    /// Keeps one option; answers whether the next word was its value.
+    /// Stores one option. Returns whether the next word was its value.
     private mutating func take(
         _ option: OptionSpec, as typed: String, attached: String?, next: String?
     ) throws(UsageError) -> Bool {
         guard option.takesValue else {
-            // The value is not quoted: an option that was mistaken for another may carry a secret.
+            // The message omits the value: if the option was confused with another one, it may be a secret.
             if attached != nil { throw error("\(typed) takes no value", "it is there or it is not") }
             values[option.name] = Invocation.Value(texts: [], source: .option)
             return false
@@ -95,7 +95,7 @@ package struct ArgumentScan {
         return attached == nil
     }
 
-    /// Fills in the options that were not given from their environment variables.
+    /// Reads options that are not on the command line from their environment variables.
     mutating func readEnvironment(_ environment: [String: String]) throws(UsageError) {
         for option in options where values[option.name] == nil {
             guard let variable = syntax.variable(of: option), let text = environment[variable], !text.isEmpty else {

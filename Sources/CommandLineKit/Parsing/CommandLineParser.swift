@@ -1,16 +1,19 @@
 import Platform
 
 extension CommandSyntax {
-    /// Reads a command line.
+    /// Parses a command line.
     ///
-    /// Options may stand anywhere; `--` ends them. A value follows its option (`--output json`, `-o json`), is attached
-    /// (`-ojson`) or follows an equals sign (`--output=json`). A value that begins with a dash is only taken after the
-    /// equals sign, so that a forgotten value is found. Abbreviated names are not accepted. `--help` wins over every
-    /// mistake but an unknown command.
+    /// Options may appear anywhere; `--` ends them. A value follows its option (`--output json`, `-o json`), is
+    /// attached (`-ojson`) or
+    /// follows an equals sign (`--output=json`). A value that begins with a dash requires the equals sign, so that a
+    /// missing value is
+    /// detected. Abbreviated names are not accepted. `--help` takes precedence over every error except an unknown
+    /// command.
     ///
-    /// A global option that is not given takes its environment variable. An empty variable counts as absent.
+    /// A global option that is not given takes the value of its environment variable. An empty variable counts as
+    /// unset.
     ///
-    /// - Parameter arguments: what was typed after the program's name.
+    /// - Parameter arguments: the words after the program's name.
     package func parse(arguments: [String], environment: [String: String]) throws(UsageError) -> Invocation {
         if arguments.isEmpty { return invocation(.help(.command([])), []) }
         let location = try locate(arguments)
@@ -34,7 +37,7 @@ extension CommandSyntax {
         Invocation(program: program, action: action, path: path)
     }
 
-    /// Whether a command line that was not understood asks for JSON, so that the error can be given as JSON too.
+    /// Returns whether an invalid command line requests JSON, so that the error can be printed as JSON.
     package func prefersJSON(arguments: [String], environment: [String: String]) -> Bool {
         let options = arguments.prefix { $0 != "--" }
         var previous = ""
@@ -47,11 +50,11 @@ extension CommandSyntax {
     }
 
     private struct Location {
-        /// From the program to the command.
+        /// The commands from the program down to the selected one.
         var chain: [CommandSpec]
         var indexes: Set<Int> = []
         var topic: HelpTopic?
-        /// The command's names, aliases resolved.
+        /// The names of the commands with aliases resolved.
         var path: [String] { chain.dropFirst().map(\.name) }
     }
 
@@ -82,7 +85,7 @@ extension CommandSyntax {
             return location
         }
         if let stray {
-            // The stray word may be the value of an option that was mistyped.
+            // The word may be the value of a misspelled option.
             if let unknownOption {
                 var scan = ArgumentScan(syntax: self, chain: location.chain)
                 try scan.read([unknownOption], skipping: [])
@@ -102,15 +105,16 @@ extension CommandSyntax {
         return location
     }
 
-    /// Whether a long option is one of those that may stand here, or below.
+    /// Returns whether a long option exists for the command or a subcommand.
     private func isKnown(_ word: String, after chain: [CommandSpec]) -> Bool {
         guard word.hasPrefix("--"), word != "--" else { return true }
         let name = word.dropFirst(2).prefix { $0 != "=" }
         return (options(for: chain) + (chain.last?.allOptions ?? [])).contains { $0.name == name }
     }
 
-    /// Whether the option takes the next word, as far as can be told before the command is known: the options of every
-    /// command that may still come are looked at.
+    /// Returns whether the option takes the next word as its value.
+    ///
+    /// While the command is unknown, checks the options of every command that is still possible.
     private func takesNext(_ word: String, after chain: [CommandSpec]) -> Bool {
         let options = globalOptions + chain.dropFirst().dropLast().flatMap(\.options) + (chain.last?.allOptions ?? [])
         if word.hasPrefix("--") {
@@ -126,7 +130,7 @@ extension CommandSyntax {
         var words: [String] = []
         var index = arguments.startIndex
         while index < arguments.endIndex {
-            // Options change nothing here, as they change nothing beside --help: `help -o json` is the help. Their values are no topics.
+            // As with --help, options have no effect: `help -o json` prints the help. Their values are not topics.
             if ArgumentScan.isOption(arguments[index]) {
                 index += takesNext(arguments[index], after: [root]) ? 2 : 1
                 continue
@@ -160,14 +164,16 @@ extension CommandSyntax {
         return .command(chain.dropFirst().map(\.name))
     }
 
-    /// A word after a topic that has nothing below it.
+    /// Returns the error for a word after a topic without subtopics.
     private func unexpected(_ word: String, inHelpOn path: [String]) -> UsageError {
         UsageError(
             message: "unexpected argument \(UsageError.quoted(word))",
             reason: "help on \(path.joined(separator: " ")) is one page", hint: hint(path))
     }
 
-    /// - Parameter orPages: whether help was asked for, which has pages beside the commands.
+    /// Returns the error for an unknown command.
+    ///
+    /// - Parameter orPages: whether the word may also be a page of help.
     private func unknownCommand(_ word: String, below chain: [CommandSpec], orPages: Bool = false) -> UsageError {
         let path = chain.dropFirst().map(\.name)
         let commands = chain.last?.subcommands ?? []

@@ -1,11 +1,11 @@
-/// One argument of a command that is known by its place.
+/// A positional argument of a command.
 package struct ArgumentSpec: Sendable, Equatable {
-    /// What it is called in help: `USER`.
+    /// The name in help: `USER`.
     package var name: String
-    /// What it is for: a phrase without a full stop.
+    /// The description: a phrase without a full stop.
     package var help: String
     var isOptional: Bool
-    /// Whether it takes every word from its place on. Only the last argument of a command may.
+    /// Whether the argument takes all remaining words. Only the last argument of a command may do so.
     var isVariadic: Bool
     package var completion: CompletionKind
 
@@ -20,14 +20,14 @@ package struct ArgumentSpec: Sendable, Equatable {
         self.completion = completion
     }
 
-    /// How it is written in a usage line: `USER`, `[USER]`, `TEXT…`.
+    /// The form in a usage line: `USER`, `[USER]`, `TEXT…`.
     package var usage: String {
         let word = isVariadic ? name + "…" : name
         return isOptional ? "[\(word)]" : word
     }
 }
 
-/// A complete command line that works, with its effect.
+/// An example: a complete command line and its effect.
 package struct CommandExample: Sendable, Equatable, ExpressibleByStringInterpolation {
     package var line: String
     /// The effect: a phrase without a full stop. Empty if the line explains itself.
@@ -41,22 +41,22 @@ package struct CommandExample: Sendable, Equatable, ExpressibleByStringInterpola
     package init(stringLiteral line: String) { self.init(line, "") }
 }
 
-/// One command, declared once: parsing, help, completion and man pages all read this value.
+/// A declaration of a command, from which parsing, help, completion and manual pages are derived.
 package struct CommandSpec: Sendable, Equatable {
     package var name: String
     package var aliases: [String]
-    /// The title of its group in the help of the command above it. Empty without groups.
+    /// The title of its group in the help of the parent command. Empty without groups.
     package var group = ""
-    /// What it is for: one sentence with a full stop.
+    /// The purpose: one sentence with a full stop.
     package var summary: String
-    /// What else a person must know, shown after the usage. May be empty.
+    /// Additional information, shown after the usage. May be empty.
     package var discussion: String
-    /// The simplest first.
+    /// The examples, the simplest first.
     package var examples: [CommandExample]
     package var arguments: [ArgumentSpec]
-    /// The command's own options. One with the name of a global option takes its place.
+    /// The command's own options. An option replaces a global option with the same name.
     package var options: [OptionSpec]
-    /// The formats in which it can answer; another one that is typed is an error.
+    /// The supported output formats. Any other format on the command line is an error.
     package var formats: [OutputFormat]
     /// The output with `--output json`; `nil` for a command without that format.
     package var json: JSONShape?
@@ -82,7 +82,7 @@ package struct CommandSpec: Sendable, Equatable {
         self.defaultSubcommand = defaultSubcommand
     }
 
-    /// The subcommand of this name or alias. Abbreviations are not names.
+    /// Returns the subcommand with this name or alias. Abbreviations are not accepted.
     package func subcommand(_ name: String) -> CommandSpec? {
         subcommands.first { $0.name == name || $0.aliases.contains(name) }
     }
@@ -90,12 +90,12 @@ package struct CommandSpec: Sendable, Equatable {
     /// The summary without its full stop.
     var title: String { summary.hasSuffix(".") ? String(summary.dropLast()) : summary }
 
-    /// The words that follow its name in a usage line.
+    /// The words after its name in a usage line.
     var operands: String {
         if subcommands.isEmpty { return (["[OPTIONS]"] + arguments.map(\.usage)).joined(separator: " ") }
         return defaultSubcommand == nil ? "COMMAND [OPTIONS]" : "[COMMAND] [OPTIONS]"
     }
 
-    /// The options of this command and of every command below it.
+    /// The options of this command and all its subcommands.
     var allOptions: [OptionSpec] { options + subcommands.flatMap(\.allOptions) }
 }

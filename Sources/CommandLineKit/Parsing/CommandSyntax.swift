@@ -1,12 +1,12 @@
-/// All that can be typed: the program, its commands and the options that every command takes.
+/// The syntax of a program: its commands and the options accepted by every command.
 package struct CommandSyntax: Sendable {
-    /// The program. Its options are those that stand without a command (`--version`).
+    /// The program. Its options apply without a command (`--version`).
     package let root: CommandSpec
     package let globalOptions: [OptionSpec]
-    /// What help and manual pages say besides.
+    /// Additional content of help and manual pages.
     package let reference: ProgramReference
 
-    /// Creates the syntax of a program. The command `help` is added when it is not declared.
+    /// Creates the syntax of a program. Adds the command `help` if it is not declared.
     package init(root: CommandSpec, globalOptions: [OptionSpec], reference: ProgramReference = ProgramReference()) {
         var root = root
         if root.subcommand("help") == nil { root.subcommands.append(.help(reference)) }
@@ -17,7 +17,7 @@ package struct CommandSyntax: Sendable {
 
     package var program: String { root.name }
 
-    /// Returns the environment variable of an option, or `nil` if there is none. Only global options have one.
+    /// Returns the environment variable of an option, or `nil` if the option is not global.
     package func variable(of option: OptionSpec) -> String? {
         let isGlobal = globalOptions.contains { $0.name == option.name && $0.value == option.value }
         return isGlobal && option.environment == .derived ? variable(named: option.name) : nil
@@ -35,10 +35,10 @@ package struct CommandSyntax: Sendable {
 
     package func page(_ name: String) -> HelpPage? { reference.pages.first { $0.name == name } }
 
-    /// Returns the command that explains a command.
+    /// Returns the help command for a command.
     package func hint(_ path: [String]) -> String { ([program, "help"] + path).joined(separator: " ") }
 
-    /// The commands from the program down to the one named; nil when there is none of that name.
+    /// Returns the commands from the program down to a path of names, or `nil` if the path does not exist.
     package func chain(to path: [String]) -> [CommandSpec]? {
         var chain = [root]
         for name in path {
@@ -48,8 +48,8 @@ package struct CommandSyntax: Sendable {
         return chain
     }
 
-    /// The options that hold for the last command of the chain: its own, those of the commands above it but the program,
-    /// and the global ones that none of these replace.
+    /// Returns the options for the last command of the chain: its own options, the options of its parent commands
+    /// except the program, and the global options that these do not replace.
     package func options(for chain: [CommandSpec]) -> [OptionSpec] {
         let own = chain.count > 1 ? chain.dropFirst().reversed().flatMap(\.options) : root.options
         var names = Set<String>()
@@ -62,7 +62,7 @@ package struct CommandSyntax: Sendable {
         }
     }
 
-    /// Mistakes in the declarations, in words. A test of the program's own declarations expects none.
+    /// Returns errors in the declarations, for a test.
     package func problems() -> [String] { problems(of: [root]) }
 
     private func problems(of chain: [CommandSpec]) -> [String] {
@@ -103,7 +103,7 @@ package struct CommandSyntax: Sendable {
 }
 
 extension CommandSpec {
-    /// Returns the command that explains the others. ``CommandSyntax/parse(arguments:environment:)`` runs it.
+    /// Returns the `help` command. ``CommandSyntax/parse(arguments:environment:)`` runs it.
     package static func help(_ reference: ProgramReference) -> CommandSpec {
         var help = CommandSpec(
             "help", "Show help for a command or topic.", examples: reference.helpExamples,

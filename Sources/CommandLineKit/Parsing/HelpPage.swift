@@ -1,20 +1,20 @@
-/// A page of help about something else than a command: `lodge help environment`.
+/// A page of help about another topic: `lodge help environment`.
 package struct HelpPage: Sendable {
     package var name: String
     package var summary: String
     /// Returns the lines below the summary.
     package var body: @Sendable (HelpText) -> [String]
-    /// The names that have a help of their own: `lodge help settings clientId`.
+    /// The names with their own help: `lodge help settings clientId`.
     package var entries: [Entry]
-    /// Whether it explains the use with other programs. It has a manual page in section 7.
+    /// Whether it describes the use with other programs. Guides have a manual page in section 7.
     package var isGuide: Bool
 
-    /// A name of the page with its facts.
+    /// A documented name of a page.
     package struct Entry: Sendable {
         package var name: String
         /// A phrase without a full stop.
         package var meaning: String
-        /// Labels and values.
+        /// Labels and values of the description.
         package var facts: [(label: String, value: String)]
 
         package init(_ name: String, _ meaning: String, _ facts: [(label: String, value: String)]) {
@@ -41,16 +41,16 @@ package struct HelpPage: Sendable {
     func documentName(_ program: String) -> String { program + "-help-" + name }
 }
 
-/// What the help and the manual pages of a program say besides its commands.
+/// Additional content of the help and the manual pages of a program.
 package struct ProgramReference: Sendable {
     package var version = ""
     package var pages: [HelpPage] = []
     /// The line below the help of a command that points to the global options.
     package var optionsNote = ""
     package var helpExamples: [CommandExample] = []
-    /// The title of the group that has the command `help`.
+    /// The title of the group that contains `help`.
     package var helpGroup = ""
-    /// The environment variables that belong to no option, with their meanings.
+    /// The environment variables without an option, with their meanings.
     package var variables: [(name: String, meaning: String)] = []
     /// The files that the program reads and writes, with their meanings.
     package var files: [(name: String, meaning: String)] = []

@@ -1,4 +1,4 @@
-/// Writes the help of a command from its declaration.
+/// Formats the help of commands from their declarations.
 package struct HelpText {
     package let syntax: CommandSyntax
     package var width = 80
@@ -10,7 +10,7 @@ package struct HelpText {
 
     private static let widestName = 28
 
-    /// The help on a topic, its lines joined by line breaks, the last one without. Empty for a command that is not declared.
+    /// Returns the help for a topic, without a trailing line break. Empty for an unknown command.
     package func text(_ topic: HelpTopic) -> String {
         switch topic {
         case .page(let name): return syntax.page(name).map { lines($0).joined(separator: "\n") } ?? ""
@@ -61,7 +61,7 @@ package struct HelpText {
             }
     }
 
-    /// The commands below a command, by group.
+    /// Returns the subcommands of a command by group.
     private func commands(_ command: CommandSpec) -> [String] {
         let entries = command.subcommands.map { below -> (group: String, name: String, title: String) in
             var title = below.title
@@ -89,7 +89,7 @@ package struct HelpText {
 
     package func lines(_ page: HelpPage) -> [String] { [page.summary] + page.body(self) }
 
-    /// An empty line and the text, broken into lines.
+    /// Returns an empty line and the wrapped text.
     package func paragraph(_ text: String) -> [String] { [""] + wrapped(text, indent: 0) }
 
     package func usage(_ chain: [CommandSpec]) -> String {
@@ -102,10 +102,10 @@ package struct HelpText {
 
     package func help(of option: OptionSpec) -> String { option.fullHelp }
 
-    /// A titled list of names and what they are, in two columns. `aligned` are names of a neighbouring list.
+    /// Returns a titled list of names and descriptions in two columns. `aligned` are the names of an adjacent list.
     package func section(_ title: String, _ entries: [(String, String)], aligned: [String] = []) -> [String] {
         guard !entries.isEmpty else { return [] }
-        // When no option of the list has a short name, there is no need to leave room for one.
+        // If no option has a short name, omit its column.
         let names = Self.withoutMargin(entries.map(\.0))
         let fitting = (names + Self.withoutMargin(aligned)).map(TerminalText.width).filter { $0 <= Self.widestName }
         let column = 2 + (fitting.max() ?? 0) + 2

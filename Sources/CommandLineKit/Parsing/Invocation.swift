@@ -1,6 +1,6 @@
 import Platform
 
-/// A command line that was understood: what to do, with which values.
+/// A parsed command line: the action and the values.
 package struct Invocation: Sendable, Equatable, Redacted {
     package enum Action: Sendable, Equatable {
         case run
@@ -14,9 +14,9 @@ package struct Invocation: Sendable, Equatable, Redacted {
         case environment(String)
     }
 
-    /// The values of one option and where they came from.
+    /// The values of one option and their source.
     package struct Value: Sendable, Equatable, Redacted {
-        /// The texts, in order. Empty for a flag.
+        /// The values in order. Empty for a flag.
         package var texts: [String]
         package var source: Source
 
@@ -27,12 +27,12 @@ package struct Invocation: Sendable, Equatable, Redacted {
     package var action: Action
     /// The names of the command and its subcommand, aliases resolved: `["accounts", "list"]`.
     package var path: [String]
-    /// The options that were given, by long name. Every value has passed the check that its declaration asks for.
+    /// The given options by long name. Their values have passed the checks of their declarations.
     package var values: [String: Value] = [:]
     package var named: [String: [String]] = [:]
-    /// The names of the options that this command has, to find slips in the program.
+    /// The names of the command's options, to detect programming errors.
     var declaredOptions: Set<String> = []
-    /// The names of the arguments that this command has, to find slips in the program.
+    /// The names of the command's arguments, to detect programming errors.
     var declaredArguments: Set<String> = []
 
     package subscript<Value>(option: Option<Value>) -> Value { option.value(values(option)?.texts) }
@@ -43,7 +43,7 @@ package struct Invocation: Sendable, Equatable, Redacted {
         return argument.value(named[name] ?? [])
     }
 
-    /// Returns where the value of an option came from, or `nil` if the option is not given.
+    /// Returns the source of an option's value, or `nil` if the option is not given.
     package func source(of option: any DeclaredOption) -> Source? { values(option)?.source }
 
     /// Returns whether the first of two options that cannot be combined is given.
@@ -55,7 +55,7 @@ package struct Invocation: Sendable, Equatable, Redacted {
         return true
     }
 
-    /// Returns the error of two options that cannot be combined.
+    /// Returns the error for two options that cannot be combined.
     package func conflict(
         _ first: any DeclaredOption, _ second: any DeclaredOption, reason: String? = nil
     ) -> CommandError {
@@ -64,7 +64,7 @@ package struct Invocation: Sendable, Equatable, Redacted {
             hint: Hint(([program, "help"] + path).joined(separator: " ")))
     }
 
-    // The values may be secrets (a body to send, a parameter), so that only names are printed.
+    // Values can be secrets, such as a body or a parameter, so print only names.
 
     /// The command and the names of its options, without values.
     package var description: String {
@@ -78,9 +78,9 @@ package struct Invocation: Sendable, Equatable, Redacted {
     }
 }
 
-/// What help can be shown on.
+/// A help topic.
 package enum HelpTopic: Sendable, Equatable {
-    /// A command; the empty path is the program.
+    /// A command. The empty path is the program.
     case command([String])
     case page(String)
     /// An entry of a page.
@@ -88,7 +88,7 @@ package enum HelpTopic: Sendable, Equatable {
 }
 
 extension OutputFormat {
-    /// Creates the format that the command line asks for, or the default.
+    /// Creates the format that the command line selects, or the default.
     package init(_ invocation: Invocation) {
         self = invocation[StandardOptions(program: invocation.program).output] ?? .table
     }

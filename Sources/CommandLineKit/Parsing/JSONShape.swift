@@ -6,10 +6,10 @@ package struct JSONShape: Sendable, Hashable {
         package var meaning: String
     }
 
-    /// Whether it is an array of such objects.
+    /// Whether the output is an array of these objects.
     package var isArray: Bool
     package var members: [Member]
-    /// Additional facts: sentences. May be empty.
+    /// Additional information: sentences. May be empty.
     package var note: String
 
     private init(isArray: Bool, _ members: KeyValuePairs<String, String>, _ note: String) {
@@ -18,7 +18,7 @@ package struct JSONShape: Sendable, Hashable {
         self.note = note
     }
 
-    /// Returns one object. A meaning may be empty if the name says it.
+    /// Returns one object. A meaning may be empty if the name is sufficient.
     package static func object(_ members: KeyValuePairs<String, String>, note: String = "") -> JSONShape {
         JSONShape(isArray: false, members, note)
     }
@@ -49,7 +49,7 @@ package struct JSONShape: Sendable, Hashable {
         return shape
     }
 
-    /// The shape in one sentence without a full stop.
+    /// The description as one sentence without a full stop.
     package var text: String {
         let words = members.map { $0.meaning.isEmpty ? $0.name : "\($0.name) (\($0.meaning))" }
         let start = isArray ? "array of objects" : "object"

@@ -1,10 +1,10 @@
-/// The manual page of a command, as the `man` macros write it, from its declaration.
+/// The manual page of a command in `man` macros, generated from its declaration.
 package struct ManualPage {
     package let syntax: CommandSyntax
-    /// The command and those above it, the program first.
+    /// The command and its parent commands, the program first.
     package let chain: [CommandSpec]
 
-    /// The pages of the program and of each of its commands, with the names of their files.
+    /// Returns the pages of the program and all commands, with file names.
     package static func all(_ syntax: CommandSyntax) -> [(name: String, text: String)] {
         ([[syntax.root]] + syntax.root.subcommands.map { [syntax.root, $0] }).map { chain in
             let page = ManualPage(syntax: syntax, chain: chain)
@@ -13,7 +13,7 @@ package struct ManualPage {
             + syntax.reference.pages.filter(\.isGuide).map { guide($0, syntax) }
     }
 
-    /// Returns the first lines of the page of a page of help, in a section of the manual.
+    /// Returns the first lines of the manual page for a page of help, in a section of the manual.
     private static func head(_ page: HelpPage, _ syntax: CommandSyntax, section: Int) -> (
         title: String, lines: [String]
     ) {
@@ -29,7 +29,7 @@ package struct ManualPage {
         )
     }
 
-    /// Returns the page of a guide (section 7). A line with a colon at its end, between empty lines, is a heading.
+    /// Returns the manual page of a guide (section 7). A line ending in a colon between empty lines is a heading.
     private static func guide(_ page: HelpPage, _ syntax: CommandSyntax) -> (name: String, text: String) {
         var (title, lines) = head(page, syntax, section: 7)
         let body = Array(page.body(HelpText(syntax: syntax, width: 72)).drop { $0.isEmpty })
@@ -75,7 +75,7 @@ package struct ManualPage {
 
     private var command: CommandSpec { chain.last ?? syntax.root }
     private var isProgram: Bool { chain.count == 1 }
-    /// `lodge-search`
+    /// The title: `lodge-search`
     package var title: String { chain.map(\.name).joined(separator: "-") }
     private var name: String { chain.map(\.name).joined(separator: " ") }
 
@@ -164,13 +164,13 @@ package struct ManualPage {
         return lines + [".SH SEE ALSO"] + pages.dropLast().map { $0 + "," } + pages.suffix(1)
     }
 
-    /// A text of a line of its own: a point or quote at its beginning would be a command.
+    /// Returns text for the start of a line, where a period or quote would be a macro.
     private static func line(_ text: String) -> String {
         let escaped = escaped(text)
         return escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped
     }
 
-    /// Backslashes, dashes and quotes as they are typed, and letters beyond ASCII by number.
+    /// Returns text with backslashes, dashes and quotes escaped, and other non-ASCII characters by number.
     private static func escaped(_ text: some StringProtocol) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

@@ -1,4 +1,4 @@
-/// A declaration of an option, whatever the type of its value.
+/// A declaration of an option with any type of value.
 package protocol DeclaredOption: Sendable {
     var spec: OptionSpec { get }
 }
@@ -7,21 +7,21 @@ extension OptionSpec: DeclaredOption {
     package var spec: OptionSpec { self }
 }
 
-/// An option of a command, with the type of its value.
+/// An option of a command with a typed value.
 ///
-/// A command declares the option once, as a constant, lists it among its options and reads its value with
+/// A command declares the option once as a constant, lists it among its options and reads its value with
 /// ``Invocation/subscript(_:)-(Option<_>)``:
 ///
 ///     static let limit = Option.integer("limit", "N", "print at most this many users", in: 1...1000)
 ///     let limit = invocation[limit] ?? 50
 package struct Option<Value>: DeclaredOption {
     package let spec: OptionSpec
-    /// Converts the given texts, which are `nil` if the option is not given. They have passed the check of the declaration.
+    /// Converts the values, which have passed the declared check; `nil` if the option is not given.
     let value: @Sendable ([String]?) -> Value
 }
 
 extension Option<Bool> {
-    /// Creates an option that is given or not.
+    /// Returns a flag.
     package static func flag(
         _ name: String, short: Character? = nil, _ help: String, environment: OptionSpec.Variable = .derived
     ) -> Self { Self(spec: .flag(name, short: short, help, environment: environment)) { $0 != nil } }
@@ -41,7 +41,7 @@ extension Option<String?> {
 }
 
 extension Option<[String]> {
-    /// Creates an option with texts, which may be given more than once.
+    /// Returns an option with a list of strings, which may be repeated.
     package static func texts(
         _ name: String, short: Character? = nil, _ valueName: String, _ help: String,
         completion: CompletionKind = .none, environment: OptionSpec.Variable = .derived
@@ -54,7 +54,7 @@ extension Option<[String]> {
 }
 
 extension Option<Int?> {
-    /// Creates an option with a whole number.
+    /// Returns an option with an integer.
     package static func integer(
         _ name: String, _ valueName: String, _ help: String, in range: ClosedRange<Int>,
         environment: OptionSpec.Variable = .derived
@@ -66,7 +66,7 @@ extension Option<Int?> {
 }
 
 extension Option<Duration?> {
-    /// Creates an option with a number of seconds, which may have a decimal fraction.
+    /// Returns an option with a number of seconds, which may be a decimal fraction.
     package static func seconds(
         _ name: String, _ valueName: String, _ help: String, in range: ClosedRange<Double>
     ) -> Self {
@@ -77,7 +77,7 @@ extension Option<Duration?> {
 }
 
 extension Option {
-    /// Creates an option with one word of a few.
+    /// Returns an option with one of several words.
     package static func choice<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
         _ name: String, short: Character? = nil, _ valueName: String, _ help: String, of type: Choice.Type,
         completion: CompletionKind = .none
@@ -90,33 +90,33 @@ extension Option {
     }
 }
 
-/// A declaration of an argument, whatever the type of its value.
+/// A declaration of an argument with any type of value.
 package protocol DeclaredArgument: Sendable {
     var spec: ArgumentSpec { get }
 }
 
-/// An argument of a command, with the type of its value. A command reads it with ``Invocation/subscript(_:)-(Argument<_>)``.
+/// An argument of a command with a typed value. A command reads it with ``Invocation/subscript(_:)-(Argument<_>)``.
 package struct Argument<Value>: DeclaredArgument {
     package let spec: ArgumentSpec
     let value: @Sendable ([String]) -> Value
 }
 
 extension Argument<String> {
-    /// Creates an argument that must be given.
+    /// Returns a required argument.
     package static func required(_ name: String, _ help: String, completion: CompletionKind = .none) -> Self {
         Self(spec: ArgumentSpec(name, help, completion: completion)) { $0.first ?? "" }
     }
 }
 
 extension Argument<String?> {
-    /// Creates an argument that may be left out.
+    /// Returns an optional argument.
     package static func optional(_ name: String, _ help: String, completion: CompletionKind = .none) -> Self {
         Self(spec: ArgumentSpec(name, help, optional: true, completion: completion)) { $0.first }
     }
 }
 
 extension Argument<[String]> {
-    /// Creates an argument that takes all remaining words.
+    /// Returns an argument that takes all remaining words.
     package static func words(
         _ name: String, _ help: String, optional: Bool = false, completion: CompletionKind = .none
     ) -> Self {
@@ -124,7 +124,7 @@ extension Argument<[String]> {
     }
 }
 
-/// The global options that decide how a program prints.
+/// The global options for output.
 package struct StandardOptions: Sendable {
     package let output = Option.choice(
         "output", short: "o", "FORMAT", "output format: " + OptionSpec.list(OutputFormat.names),
@@ -138,7 +138,7 @@ package struct StandardOptions: Sendable {
     package let noInput = Option.flag("no-input", "never prompt; fail if input is required")
     package let noPager: Option<Bool>
 
-    /// Creates the options of a program, whose pager is named by a variable of the program.
+    /// Creates the options of a program. The pager option uses a variable of the program.
     package init(program: String) {
         noPager = .flag("no-pager", "show long tables without \(program.uppercased())_PAGER or PAGER")
     }

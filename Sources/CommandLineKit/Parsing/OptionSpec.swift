@@ -1,56 +1,58 @@
-/// What a shell may offer in the place of a value.
+/// The kind of candidates for a value.
 package enum CompletionKind: Sendable, Equatable {
     case none
     case file
-    /// A text, or `@` and the name of a file.
+    /// A string, or `@` and a file name.
     case content
-    /// The same after a name and `=`.
+    /// A string, or `@` and a file name, after a name and `=`.
     case part
     case folder
     /// Names of output formats.
     case format
-    /// Names that only the program knows, by a name for their kind.
+    /// Names known to the program, identified by their kind.
     case names(String)
-    /// The same in a list with commas.
+    /// A comma-separated list of names known to the program.
     case list(String)
     case words([String])
 }
 
-/// One option of a command, declared once: parsing, help, completion and man pages all read this value.
+/// A declaration of an option, from which parsing, help, completion and manual pages are derived.
 package struct OptionSpec: Sendable, Equatable {
-    /// What an option takes. A value is checked while the command line is read, so a command never runs with a bad one.
+    /// The kind of value of an option. Values are checked during parsing, so commands never get an invalid one.
     package enum Value: Sendable, Equatable {
-        /// Nothing: the option is there or not.
+        /// No value: a flag.
         case flag
         case text
         /// A whole number within a range.
         case integer(ClosedRange<Int>)
-        /// A number of seconds within a range; a decimal fraction is accepted.
+        /// A number of seconds within a range. Decimal fractions are accepted.
         case seconds(ClosedRange<Double>)
         case choice([String])
     }
 
-    /// The environment variable of a global option. An option of a single command has no variable: a forgotten variable would change
-    /// the results of a search, or delete, replace or reveal something.
+    /// The environment variable of a global option.
+    ///
+    /// An option of a single command has no variable: a forgotten variable could change search results, or delete,
+    /// replace or reveal data.
     package enum Variable: Sendable, Equatable {
-        /// The program's name and the option's: `--ca-file` of `lodge` has `LODGE_CA_FILE`.
+        /// The names of program and option combined: `LODGE_CA_FILE` for `--ca-file` of `lodge`.
         case derived
         /// No variable: `--help`.
         case none
     }
 
-    /// The long name, without the dashes.
+    /// The long name without dashes.
     package var name: String
-    /// The short name, without the dash.
+    /// The short name without its dash.
     package var short: Character?
-    /// What the value is called in help: `FILE`. Nil for a flag.
+    /// The name of the value in help: `FILE`; `nil` for a flag.
     var valueName: String?
     package var value: Value
-    /// What it is for: a phrase without a full stop.
+    /// The description: a phrase without a full stop.
     package var help: String
     package var environment: Variable
     package var isRepeated: Bool
-    /// Whether the empty text is a value. By default it is refused: it is nearly always an unset shell variable.
+    /// Whether an empty value is accepted. The default is no, because it usually comes from an unset shell variable.
     package var allowsEmpty: Bool
     package var completion: CompletionKind
 
@@ -72,19 +74,19 @@ package struct OptionSpec: Sendable, Equatable {
             isRepeated: repeated, allowsEmpty: allowsEmpty, completion: completion)
     }
 
-    /// Whether a value must follow.
+    /// Whether the option requires a value.
     var takesValue: Bool { value != .flag }
 
-    /// The help, and whether it may be repeated.
+    /// The description, and whether the option may be repeated.
     var fullHelp: String { help + (isRepeated ? "; may be repeated" : "") }
 
-    /// The full help with the words of a choice, unless the help has them.
+    /// The full description, with the choices unless it already lists them.
     var helpWithChoices: String {
         guard case .choice(let words) = value, !help.contains(words[0]) else { return fullHelp }
         return fullHelp + ": " + Self.list(words)
     }
 
-    /// How the option is written in help, its value included: `-o, --output FORMAT`.
+    /// The form in help, with its value: `-o, --output FORMAT`.
     package var usage: String {
         let dashed = (short.map { "-\($0), " } ?? "") + "--" + name
         return valueName.map { "\(dashed) \($0)" } ?? dashed

@@ -1,7 +1,7 @@
 import Platform
 
 extension OptionSpec {
-    /// What was expected of a value, when `text` is not one; nil when it is.
+    /// Returns the expected value if `text` is invalid, or `nil` if it is valid.
     package func problem(in text: String) -> String? {
         if text.isEmpty { return allowsEmpty ? nil : "the value is empty" }
         switch value {
@@ -15,7 +15,7 @@ extension OptionSpec {
             return nil
         case .seconds(let range):
             let expected = "expected seconds from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))"
-            // Double accepts more than people write: "inf", "nan", "0x1p3".
+            // Double accepts forms that users do not expect: "inf", "nan", "0x1p3".
             guard text.utf8.allSatisfy({ Self.isDigit($0) || $0 == UInt8(ascii: ".") }), let number = Double(text),
                 range.contains(number)
             else { return expected }
@@ -27,7 +27,7 @@ extension OptionSpec {
         }
     }
 
-    /// The truth a flag's environment variable holds; nil when it is not a word for one.
+    /// Returns the Boolean value of a flag's environment variable, or `nil` if the word is unknown.
     static func truth(_ text: String) -> Bool? {
         switch text.lowercased() {
         case "1", "true", "yes", "on": true
@@ -38,12 +38,12 @@ extension OptionSpec {
 
     private static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
 
-    /// A number without a needless ".0".
+    /// Returns a number without a trailing ".0".
     private static func plain(_ number: Double) -> String {
         Int(exactly: number).map { "\($0)" } ?? "\(number)"
     }
 
-    /// `a, b or c`
+    /// Returns a list such as `a, b or c`.
     package static func list(_ words: [String]) -> String {
         guard let last = words.last, words.count > 1 else { return words.first ?? "" }
         return words.dropLast().joined(separator: ", ") + " or " + last

@@ -1,7 +1,7 @@
-/// The page of a command in the documentation, as DocC reads Markdown, from its declaration.
+/// The Markdown page of a command for DocC, generated from its declaration.
 package struct ReferencePage {
     package let syntax: CommandSyntax
-    /// The command and those above it, the program first.
+    /// The command and its parent commands, the program first.
     package let chain: [CommandSpec]
 
     /// Returns the pages of a catalog, with the names of their files: `PROGRAM-commands.md`, and one page for each command
@@ -18,7 +18,7 @@ package struct ReferencePage {
 
     private var command: CommandSpec { chain.last ?? syntax.root }
     private var isProgram: Bool { chain.count == 1 }
-    /// `lodge search`
+    /// The name: `lodge search`
     private var name: String { chain.map(\.name).joined(separator: " ") }
 
     package var text: String {

@@ -1,12 +1,12 @@
 import Platform
 import StrictJSON
 
-/// Why a command failed, in the words that are shown, and the status it ends with.
+/// An error of a command: the message and the exit status.
 ///
-/// Never holds a secret.
+/// It never contains a secret.
 package struct CommandError: Error, Sendable, Equatable {
     package var status: ExitStatus
-    /// What happened: `cannot search the directory`.
+    /// What failed: `cannot search the directory`.
     package var message: String
     /// Why: `the sign-in has expired`.
     package var reason: String?
@@ -14,7 +14,7 @@ package struct CommandError: Error, Sendable, Equatable {
     package var hint: Hint?
     /// The provider's code: `invalid_grant`.
     package var code: String?
-    /// The provider's name for the request, for its support.
+    /// The provider's request ID, for its support.
     package var requestID: String?
 
     package init(
@@ -31,8 +31,9 @@ package struct CommandError: Error, Sendable, Equatable {
 
     package init(_ error: UsageError) { self.init(.usage, error.message, reason: error.reason, hint: Hint(error.hint)) }
 
-    /// Returns the lines for people: what happened and why, then what to do, then the provider's code and request. Each is
-    /// visible text on one line.
+    /// Returns the lines for the user: what failed and why, the hint, then the provider's code and request ID.
+    ///
+    /// Each is visible text on one line.
     package func lines(program: String) -> [String] {
         var first = program + ": " + message
         if let reason, !reason.isEmpty { first += ": " + reason }
@@ -43,7 +44,7 @@ package struct CommandError: Error, Sendable, Equatable {
         return lines
     }
 
-    /// The error as an object, for `--output json`. Members without a value are left out.
+    /// The error as an object for `--output json`. Members without a value are omitted.
     package var json: JSONValue {
         var members: JSONObject = ["status": .number(JSONNumber(Int64(status.rawValue))), "message": .string(message)]
         for (name, text) in [("reason", reason), ("hint", hint?.description), ("code", code), ("requestId", requestID)]

@@ -1,13 +1,13 @@
-/// The status that the program ends with. Scripts rely on these numbers.
+/// The exit status of the program. Scripts rely on these numbers.
 package enum ExitStatus: Int32, Sendable, CaseIterable {
     case done = 0, failed = 1, usage = 2, notFound = 3, signInNeeded = 4, notPermitted = 5, unavailable = 6, network = 7
     case settings = 8, store = 9
-    /// As in shells: the program of `exec` cannot be run, or does not exist.
+    /// The program of `exec` cannot be executed, or does not exist. The same numbers as in shells.
     case programUnusable = 126, programMissing = 127
-    /// 128 and SIGINT.
+    /// 128 plus SIGINT.
     case interrupted = 130
 
-    /// What it means, in a phrase.
+    /// The meaning as a phrase.
     package var meaning: String {
         switch self {
         case .done: "done"

@@ -1,25 +1,25 @@
 import Platform
 
-/// A QR code (ISO/IEC 18004): a square of dark and light modules that a camera reads.
+/// A QR code (ISO/IEC 18004).
 ///
-/// libqrencode creates it, loaded at run time: the program also runs without the library.
+/// libqrencode creates it. The library is loaded at run time; the program also runs without it.
 package struct QRCode: Equatable {
-    /// The rows from the top; true is dark. As many columns as rows.
+    /// The rows from the top, as many as columns. `true` is a dark module.
     let modules: [[Bool]]
 
-    /// The rows, which must be as long as there are rows.
+    /// Creates a code from its rows, which must form a square.
     package init(modules: [[Bool]]) { self.modules = modules }
 
     package enum Failure: Error, Equatable {
-        /// libqrencode is not installed, or is another one.
+        /// libqrencode is not installed, or is a different library.
         case noLibrary
-        /// The text has more bytes than a code holds: 2,953.
+        /// The text is longer than the maximum of a code: 2,953 bytes.
         case tooLong
     }
 
     private static let libraries = ["libqrencode.so.4", "libqrencode.so.3", "libqrencode.4.dylib", "libqrencode.dylib"]
 
-    /// What to install, in words.
+    /// The package to install.
     package static var packageName: String {
         #if os(Linux)
             "libqrencode4 (Debian, Ubuntu) or qrencode-libs (Fedora)"
@@ -28,7 +28,7 @@ package struct QRCode: Equatable {
         #endif
     }
 
-    /// The beginning of what the library gives: `QRcode` of qrencode.h.
+    /// The first members of `QRcode` in qrencode.h.
     private struct Symbol {
         var version: Int32
         var width: Int32
@@ -38,10 +38,10 @@ package struct QRCode: Equatable {
     private typealias Encode = @convention(c) (Int32, UnsafePointer<UInt8>, Int32, Int32) -> UnsafeMutableRawPointer?
     private typealias Free = @convention(c) (UnsafeMutableRawPointer) -> Void
 
-    /// The code of a text, with the lowest level of error correction: a screen is clean, and the code smaller.
-    ///
+    /// Creates the code of a string, with the lowest error correction level, because a screen is clean and the code is
+    /// smaller.
     package init(_ text: String) throws(Failure) {
-        // The types are those of the library's header.
+        // The types match the library's header.
         let encode: Encode
         let free: Free
         do throws(DynamicLibrary.Missing) {
@@ -57,19 +57,20 @@ package struct QRCode: Equatable {
         let symbol = code.load(as: Symbol.self)
         let width = Int(symbol.width)
         guard let data = symbol.data, (21...177).contains(width) else { throw .noLibrary }
-        // The lowest bit of a module says whether it is dark.
+        // The lowest bit of a module is 1 for dark.
         modules = (0..<width).map { row in (0..<width).map { data[row * width + $0] & 1 == 1 } }
     }
 
-    /// How many light modules surround the code, so that it is told from what is around it.
+    /// The width of the light border that ISO/IEC 18004 requires.
     static let quietZone = 4
 
     package var columns: Int { modules.count + 2 * Self.quietZone }
 
-    /// The lines that draw it, two rows of modules each.
+    /// Returns the lines that draw the code. Each line has two rows of modules.
     ///
-    /// With colour it is black on white whatever the terminal's own colours are. Without, light modules are drawn and dark ones
-    /// left out: right on a dark background, and turned round on a light one.
+    /// With color, it is black on white, independent of the terminal's colors. Without color, light modules are drawn:
+    /// this is correct on
+    /// a dark background and inverted on a light one.
     package func lines(withColor: Bool) -> [String] {
         let width = columns
         func isDark(_ row: Int, _ column: Int) -> Bool {
@@ -79,12 +80,12 @@ package struct QRCode: Equatable {
         return stride(from: 0, to: width, by: 2).map { row in
             var line = ""
             for column in 0..<width {
-                // Below the last row there is nothing to draw: it counts as light with colour, and as nothing without.
+                // Below the last row is the background: light with color, not drawn without.
                 let upper = isDark(row, column) == withColor
                 let lower = row + 1 < width ? isDark(row + 1, column) == withColor : false
                 line += upper ? (lower ? "█" : "▀") : (lower ? "▄" : " ")
             }
-            // Black and white of the palette of 256 colours, which themes do not change.
+            // Black and white of the 256-color palette, which themes do not change.
             return withColor ? "\u{1B}[38;5;16;48;5;231m\(line)\u{1B}[0m" : line
         }
     }

@@ -1,6 +1,6 @@
 import Platform
 
-/// What the three standard streams are connected to.
+/// The devices that the standard streams are connected to.
 package struct TerminalState: Sendable, Equatable {
     package var inputIsTerminal = false
     package var outputIsTerminal = false
@@ -8,8 +8,9 @@ package struct TerminalState: Sendable, Equatable {
     package var columns = 80
     package var rows = 24
 
-    /// The state of this process. `COLUMNS` and `LINES` win over what the terminal says; without either there are 80 columns and
-    /// 24 lines.
+    /// Returns the state of this process.
+    ///
+    /// `COLUMNS` and `LINES` take precedence over the terminal's size. The default is 80 columns and 24 lines.
     package static func current(environment: [String: String]) -> TerminalState {
         var state = TerminalState(
             inputIsTerminal: isatty(STDIN_FILENO) == 1, outputIsTerminal: isatty(STDOUT_FILENO) == 1,
@@ -24,12 +25,13 @@ package struct TerminalState: Sendable, Equatable {
         return state
     }
 
-    /// Makes the standard streams safe to use; called once, before any file is opened.
+    /// Makes the standard streams safe to use. Call it once, before opening any file.
     ///
-    /// A write to a reader that went away becomes an error in place of a signal. A standard stream that was closed by the
-    /// caller is opened on the null device in a way that using it fails: otherwise the next file opened, the store's
-    /// database, would take its number and receive what was meant for the terminal. Programs that are started from here
-    /// inherit the ignored signal unless their start resets it.
+    /// A write to a closed pipe then fails instead of raising a signal. If the caller closed a standard stream, it is
+    /// opened on the null
+    /// device so that using it fails. Otherwise the next file, the store's database, would get its number and receive
+    /// output meant for
+    /// the terminal. Child processes inherit the ignored signal unless their start resets it.
     static func prepareStandardStreams() {
         signal(SIGPIPE, SIG_IGN)
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {

@@ -1,15 +1,15 @@
 import Platform
 
 extension TerminalText {
-    /// Splits a text that arrives in pieces into visible lines.
+    /// Splits text that arrives in chunks into visible lines.
     package struct Lines {
         private var bytes: [UInt8] = []
-        /// A line that has no end is shown in pieces of this many bytes.
+        /// The maximum size of a piece of an unterminated line in bytes.
         private static let maximumLine = 64 * 1024
 
         package init() {}
 
-        /// Returns the lines that are complete with these bytes, or `nil` if they are not text.
+        /// Returns the lines completed by these bytes, or `nil` if they are not text.
         package mutating func take(_ chunk: Data) -> [String]? {
             bytes += chunk
             var lines: [String] = []
@@ -26,7 +26,7 @@ extension TerminalText {
             return bytes[start...].contains(0) ? nil : lines
         }
 
-        /// Returns the position of the next line break, or the end of a piece: the start of a character.
+        /// Returns the index of the next line break, or of the end of a piece at a character boundary.
         private func lineEnd(from start: Int) -> Int? {
             let limit = start + Self.maximumLine
             if let end = bytes[start..<min(limit + 1, bytes.count)].firstIndex(of: 0x0A) { return end }
@@ -37,7 +37,7 @@ extension TerminalText {
         /// Returns the text after the last line break.
         package func rest() -> String? { bytes.isEmpty ? nil : Self.shown(String(decoding: bytes, as: UTF8.self)) }
 
-        /// A tabulator stays: it is how text is laid out.
+        /// Returns the line with invisible characters escaped, except tabs, which are part of the layout.
         private static func shown(_ line: String) -> String {
             line.split(separator: "\t", omittingEmptySubsequences: false).map { String($0).visible }.joined(
                 separator: "\t")

@@ -1,9 +1,9 @@
 extension TerminalText {
-    /// The visible text in lines that are no wider than `columns`, parted at spaces where there are some. Never none.
+    /// Returns visible text wrapped at spaces to lines of at most `columns`. There is always at least one line.
     ///
     /// - Parameters:
-    ///   - limit: how many lines there are at most; the last one is cut with `…`.
-    ///   - breaksWords: whether a word that is wider than a line is parted; otherwise its line is wider.
+    ///   - limit: the maximum number of lines; the last one is cut with `…`.
+    ///   - breaksWords: whether to split a word that is wider than a line; otherwise its line is wider.
     package static func wrapped(_ text: String, to columns: Int, limit: Int = 100, breaksWords: Bool = true) -> [String]
     {
         guard columns > 1, limit > 0 else { return [truncated(text, to: max(0, columns))] }
@@ -24,8 +24,8 @@ extension TerminalText {
         return lines.isEmpty ? [""] : lines
     }
 
-    /// Where the first line of the text ends: after the last space that leaves it within `columns`, else after the last grapheme or
-    /// the first word.
+    /// Returns the end of the first line: after the last space that fits `columns`, otherwise after the last grapheme
+    /// or the first word.
     private static func lineEnd(_ text: Substring, _ columns: Int, breaksWords: Bool) -> String.Index {
         var taken = 0
         var afterSpace: String.Index?
@@ -41,8 +41,9 @@ extension TerminalText {
         return text.endIndex
     }
 
-    /// Returns the end of a part of the first grapheme that fits into the columns: some scripts join any number of letters into one. A
-    /// scalar has at most two columns.
+    /// Returns the end of the part of the first grapheme that fits: some scripts join any number of letters into one.
+    ///
+    /// A scalar has at most two columns.
     private static func partEnd(_ text: Substring, _ columns: Int) -> String.Index {
         let end = text.index(after: text.startIndex)
         return text.unicodeScalars.index(text.startIndex, offsetBy: max(1, columns / 2), limitedBy: end) ?? end

@@ -1,19 +1,20 @@
 import Platform
 
-/// The layout of visible text in the columns of a terminal.
+/// The layout of visible text in terminal columns.
 package enum TerminalText {
-    /// How many columns of a terminal the text takes, which must be visible text.
+    /// Returns the width of a visible text in terminal columns.
     ///
-    /// Ideographs, kana, Hangul, full-width forms and emoji take two, combining marks none, everything else one. A sequence
-    /// that is drawn as one emoji (joined, with a skin colour, a flag, a key cap) takes two.
+    /// Ideographs, kana, Hangul, full-width forms and emoji take two columns, combining marks none, all other
+    /// characters one. An emoji
+    /// sequence (joined, with a skin tone, a flag, a keycap) takes two.
     package static func width(_ text: String) -> Int {
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text.utf8.count }
         return text.reduce(0) { $0 + width($1) }
     }
 
-    /// The text cut to `columns`, with `…` in the last one when something was cut off.
+    /// Returns the text cut to `columns`, with `…` in the last column if it was cut.
     package static func truncated(_ text: String, to columns: Int) -> String {
-        // A character takes at least one byte a column, so that a short text need not be measured.
+        // A column takes at least one byte, so a short text always fits.
         if text.utf8.count <= columns { return text }
         guard columns > 0 else { return "" }
         var taken = 0
@@ -21,18 +22,18 @@ package enum TerminalText {
         for index in text.indices {
             taken += width(text[index])
             if taken > columns { return text[..<end] + "…" }
-            // What fits with the ellipsis behind it.
+            // The text that fits in front of the ellipsis.
             if taken < columns { end = text.index(after: index) }
         }
         return text
     }
 
-    /// The maximum number of characters of a cell.
+    /// The maximum number of characters in a cell.
     package static let maximumCell = 4096
 
-    /// Returns the visible text of a table's cell, cut with `…` after ``maximumCell`` characters.
+    /// Returns the visible text of a table cell, cut with `…` after ``maximumCell`` characters.
     ///
-    /// The rest of a longer text is not read: it takes the time of a short one.
+    /// Does not read the rest of a longer text, so the time is limited.
     package static func cell(_ text: String) -> String {
         if text.utf8.count <= maximumCell { return shortened(text.visible) }
         let scalars = text.unicodeScalars.prefix(maximumCell + 1)
@@ -43,11 +44,11 @@ package enum TerminalText {
         guard isCut || visible.utf8.count > maximumCell && visible.unicodeScalars.count > maximumCell else {
             return visible
         }
-        // Scalars, because one character can have any number of marks.
+        // Cut by scalars, because one character can have any number of combining marks.
         return String(String.UnicodeScalarView(visible.unicodeScalars.prefix(maximumCell - 1))) + "…"
     }
 
-    /// The text with spaces behind it up to `columns`.
+    /// Returns the text padded with spaces to `columns`.
     package static func padded(_ text: String, to columns: Int) -> String {
         text + String(repeating: " ", count: max(0, columns - width(text)))
     }
@@ -59,7 +60,7 @@ package enum TerminalText {
         var previous: Unicode.Scalar?
         for scalar in character.unicodeScalars {
             switch scalar.value {
-            // Asks for the emoji form of what stands before it: a heart, a digit of a key cap.
+            // Variation selector 16: the preceding character, such as a heart or a digit of a keycap, is an emoji.
             case 0xFE0F: isEmoji = isEmoji || previous?.properties.isEmoji ?? false
             case 0x200D: isEmoji = isEmoji || previous?.isPictograph ?? false
             case 0x1F3FB...0x1F3FF where previous != nil: isEmoji = true
@@ -73,7 +74,7 @@ package enum TerminalText {
     private static func width(_ scalar: Unicode.Scalar) -> Int {
         switch scalar.value {
         case 0x20..<0x7F, 0xA0..<0xAD, 0xAE..<0x300: return 1
-        // The vowels and finals that a Hangul syllable is built with.
+        // The medial vowels and final consonants of a Hangul syllable.
         case 0x1160...0x11FF, 0xD7B0...0xD7FF: return 0
         default: break
         }
@@ -100,10 +101,11 @@ package enum TerminalText {
         return low < wideRanges.count && wideRanges[low].contains(value)
     }
 
-    /// What takes two columns: East Asian Width W and F (Unicode Standard Annex 11), in order. Code points kept for future
-    /// ideographs and the gaps inside a block of wide characters are included, as the annex asks for the former.
+    /// The ranges of width 2: East Asian Width W and F (Unicode Standard Annex 11), in order.
+    ///
+    /// They include code points reserved for ideographs, as the annex requires, and gaps inside wide blocks.
     private static let wideRanges: [ClosedRange<UInt32>] = [
-        // Hangul initials; watches and other signs that are emoji by default.
+        // Hangul initials; watches and other default emoji.
         0x1100...0x115F, 0x231A...0x231B, 0x2329...0x232A, 0x23E9...0x23EC, 0x23F0...0x23F0, 0x23F3...0x23F3,
         0x25FD...0x25FE, 0x2614...0x2615, 0x2630...0x2637, 0x2648...0x2653, 0x267F...0x267F, 0x268A...0x268F,
         0x2693...0x2693, 0x26A1...0x26A1, 0x26AA...0x26AB, 0x26BD...0x26BE, 0x26C4...0x26C5, 0x26CE...0x26CE,
@@ -126,7 +128,7 @@ package enum TerminalText {
         0x1F5A4...0x1F5A4, 0x1F5FB...0x1F64F, 0x1F680...0x1F6C5, 0x1F6CC...0x1F6CC, 0x1F6D0...0x1F6D2,
         0x1F6D5...0x1F6DF, 0x1F6EB...0x1F6EC, 0x1F6F4...0x1F6FF, 0x1F7E0...0x1F7EB, 0x1F7F0...0x1F7F0,
         0x1F90C...0x1F93A, 0x1F93C...0x1F945, 0x1F947...0x1F9FF, 0x1FA70...0x1FAFF,
-        // The planes of ideographs.
+        // The ideographic planes.
         0x20000...0x2FFFD, 0x30000...0x3FFFD,
     ]
 }

@@ -1,8 +1,8 @@
 import Platform
 
-/// Writes points in time relative to now.
+/// Formats times relative to now.
 package enum TimeText {
-    /// How far a time is from now, in its largest unit, rounded towards now: `in 59 min`, `5 s ago`, `now`.
+    /// Returns a relative time in its largest unit, rounded towards now: `in 59 min`, `5 s ago`, `now`.
     static func relative(_ date: Date, to now: Date) -> String {
         let seconds = date.timeIntervalSince(now)
         guard seconds.isFinite else { return seconds > 0 ? "never" : "long ago" }
@@ -10,12 +10,12 @@ package enum TimeText {
         return seconds > 0 ? "in \(amount)" : "\(amount) ago"
     }
 
-    /// When a token ends: `expires in 59 min`, `expired 2 h ago`, `expires now`.
+    /// Returns the expiry of a token: `expires in 59 min`, `expired 2 h ago`, `expires now`.
     package static func expiry(_ date: Date, now: Date) -> String {
         (date < now && relative(date, to: now) != "now" ? "expired " : "expires ") + relative(date, to: now)
     }
 
-    /// Returns a length of time: `143 ms`, `2.1 s`, `20 s`.
+    /// Returns a duration: `143 ms`, `2.1 s`, `20 s`.
     package static func seconds(_ duration: Duration) -> String {
         let milliseconds = max(0, (duration / .milliseconds(1)).rounded())
         if milliseconds < 1000 { return "\(Int(milliseconds)) ms" }
@@ -23,7 +23,8 @@ package enum TimeText {
         return tenths % 10 == 0 ? "\(tenths / 10) s" : "\(tenths / 10).\(tenths % 10) s"
     }
 
-    /// `45 s`, `59 min`, `23 h`, `12 d`; nil for less than a second. Up to two days are told in hours.
+    /// Returns a time span such as `45 s`, `59 min`, `23 h` or `12 d`, or `nil` for less than a second. Up to two days
+    /// are in hours.
     static func span(seconds: Double) -> String? {
         guard seconds >= 1 else { return nil }
         let whole = Int(min(seconds, 1e15))

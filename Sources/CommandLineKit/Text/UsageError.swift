@@ -1,14 +1,15 @@
-/// A command line that was not understood. Ends the program with status 2.
+/// A usage error. The program ends with status 2.
 package struct UsageError: Error, Sendable, Equatable {
-    /// What is wrong: `unknown option --ouput`.
+    /// The error: `unknown option --ouput`.
     package var message: String
-    /// Why, or what was meant: `did you mean --output?`.
+    /// The reason or a suggestion: `did you mean --output?`.
     package var reason: String?
-    /// The next command to type: `lodge help search`.
+    /// The next command: `lodge help search`.
     package var hint: String
 
-    /// A word that was typed, fit to stand in a message: visible, in quotes and short, since a
-    /// token that was pasted in the wrong place must not come out whole.
+    /// Returns a word of the command line for a message: escaped, quoted and shortened.
+    ///
+    /// A token that was pasted by mistake must not appear in full.
     package static func quoted(_ word: String) -> String {
         "\"" + TerminalText.truncated(String(word.prefix(64)).visible, to: 24) + "\""
     }
