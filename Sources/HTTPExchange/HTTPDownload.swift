@@ -1,18 +1,19 @@
 import Platform
 import Synchronization
 
-/// What came of a download.
+/// The result of a download.
 public struct HTTPDownload: Sendable, Equatable {
-    /// The answer. Its body is empty where the content went to the file; the content of an answer that says no is in it.
+    /// The response. Its body is empty if the content was saved to the file; otherwise it contains the content of an
+    /// error response.
     public var response: HTTPResponse
-    /// Where the content is; nil when the status is not 2xx, and then the place is as it was.
+    /// The location of the content, or `nil` if the status is not 2xx; the destination is then unchanged.
     public var file: URL?
-    /// The number of bytes of the file.
+    /// The size of the file in bytes.
     public var size: Int64
-    /// How many of them an earlier attempt had brought.
+    /// The number of bytes that an earlier attempt had received.
     public var resumed: Int64
 
-    /// A download with this result.
+    /// Creates a result.
     public init(response: HTTPResponse, file: URL?, size: Int64 = 0, resumed: Int64 = 0) {
         self.response = response
         self.file = file
@@ -22,23 +23,29 @@ public struct HTTPDownload: Sendable, Equatable {
 }
 
 extension HTTPTransport {
-    /// Sends the request and saves the content of a 2xx answer as a file.
+    /// Sends the request and saves the content of a 2xx response to a file.
     ///
-    /// The content grows in a file `.NAME.part` in the same folder, which takes the place of `destination` when it is complete: nobody sees
-    /// half of it there. A GET that breaks off leaves that file where the server gave it a strong name (`ETag`, `Last-Modified`); the next
-    /// download of the same address to the same place asks for the rest only, and starts anew if the content changed meanwhile
-    /// ([RFC 9110 section 13.1.5](https://www.rfc-editor.org/rfc/rfc9110#section-13.1.5)). The content is asked for as it is, not compressed.
+    /// The content is written to `.NAME.part` in the same folder, which replaces `destination` when it is complete, so
+    /// readers never see
+    /// a partial file. An interrupted GET leaves the partial file if the server sent a strong validator (`ETag`,
+    /// `Last-Modified`). The
+    /// next download of the same URL to the same destination then requests only the rest, and starts again if the
+    /// content has changed
+    /// ([RFC 9110 section 13.1.5](https://www.rfc-editor.org/rfc/rfc9110#section-13.1.5)). The request does not accept
+    /// compression.
     ///
-    /// A place that is no file, such as a pipe or a device, is written to directly.
+    /// A destination that is not a regular file, such as a pipe or a device, is written to directly.
     ///
     /// - Parameters:
-    ///   - destination: The file's place. Its folder must be there; a file that is there is replaced and keeps its permissions, and a
-    ///     symbolic link is followed. A write-protected file is refused. The unfinished file can be read by its owner alone.
-    ///   - resuming: Whether an earlier attempt is continued and this one kept if it breaks off.
-    ///   - policy: When a request that failed is sent again; with `resuming` it goes on where it broke off.
-    ///   - progress: Told how far it is.
-    /// - Throws: ``HTTPTransportError`` when no answer came or it broke off; ``HTTPFileError`` for a place that cannot be written;
-    ///   `CancellationError`.
+    ///   - destination: The path of the file. Its folder must exist. An existing file is replaced and keeps its
+    ///     permissions; a symbolic link
+    ///     is followed. A write-protected file is an error. Only the owner can read the partial file.
+    ///   - resuming: Whether to continue an earlier attempt, and to keep this one if it is interrupted.
+    ///   - policy: The policy for retries. With `resuming`, a retry continues where the last attempt ended.
+    ///   - progress: A handler for progress reports.
+    /// - Throws: ``HTTPTransportError`` if there is no complete response. ``HTTPFileError`` if the destination is not
+    ///   writable.
+    ///   `CancellationError` if the task is cancelled.
     public func download(
         _ request: HTTPRequest, to destination: URL, resuming: Bool = true, retrying policy: HTTPRetryPolicy = .never,
         progress: HTTPProgress.Handler? = nil
@@ -60,7 +67,7 @@ extension HTTPTransport {
     }
 }
 
-/// One attempt.
+/// One attempt of a download.
 private struct Download<Transport: HTTPTransport> {
     let transport: Transport
     let request: HTTPRequest
@@ -74,7 +81,7 @@ private struct Download<Transport: HTTPTransport> {
         }
         do {
             var start = partial.resumption
-            /// What earlier attempts brought, as far as it is still good.
+            /// The number of bytes of earlier attempts that are still valid.
             var kept = start?.size ?? 0
             while true {
                 switch try await receive(partial, from: start) {
@@ -83,7 +90,7 @@ private struct Download<Transport: HTTPTransport> {
                     return download
                 case .piece(let next): start = next
                 case .otherContent:
-                    // The server has nothing that begins where the part ends: it is not what it was.
+                    // The range does not exist any more, so the content has changed.
                     try await FileThread.run { () throws(HTTPFileError) in try partial.startOver(nil) }
                     start = nil
                     kept = 0
@@ -98,9 +105,9 @@ private struct Download<Transport: HTTPTransport> {
 
     private enum Outcome {
         case complete(HTTPDownload)
-        /// The server sent less than it was asked for, and the rest is to be asked for.
+        /// The server sent less than requested; request the rest.
         case piece(PartialFile.Resumption)
-        /// The server does not have what was asked for: its content is another one now.
+        /// The content has changed since the last attempt.
         case otherContent
     }
 
@@ -119,7 +126,7 @@ private struct Download<Transport: HTTPTransport> {
             await partial.leave()
             return .complete(HTTPDownload(response: refusal, file: nil))
         }
-        // A part that the caller asked for with a Range of its own is what is to be saved.
+        // If the caller set a Range, the result is only that range.
         let range = answer.status == 206 && request.fields["Range"] == nil ? ContentRange(answer.fields) : nil
         var isNew = true
         if answer.status == 206, let start {
@@ -159,13 +166,14 @@ private struct Download<Transport: HTTPTransport> {
                 file: URL(filePath: target.path), size: size, resumed: isNew ? 0 : start?.size ?? 0))
     }
 
-    /// Whether the answer names other content than the one that was asked for. A server should not, after `If-Range`.
+    /// Returns whether the response names different content from the requested content. A server should not, after
+    /// `If-Range`.
     private func isOther(_ tag: String?, _ validator: String) -> Bool {
         guard let tag, tag.hasPrefix("\""), validator.hasPrefix("\"") else { return false }
         return tag != validator
     }
 
-    /// Into a pipe or a device: chunk by chunk, because its reader may take its time.
+    /// Writes to a pipe or a device in chunks, because its reader may be slow.
     private func writeDirectly() async throws -> HTTPDownload {
         let answer = try await transport.stream(prepared, progress: shifted(by: Offset()))
         guard (200...299).contains(answer.status) else {
@@ -185,7 +193,7 @@ private struct Download<Transport: HTTPTransport> {
 
     private var prepared: HTTPRequest {
         var request = request
-        // Ranges and the length are those of what is sent, so that is to be what is saved.
+        // Ranges and lengths apply to the encoded content, so request it without compression.
         if request.fields["Accept-Encoding"] == nil { request.fields["Accept-Encoding"] = "identity" }
         return request
     }
@@ -202,10 +210,10 @@ private struct Download<Transport: HTTPTransport> {
     }
 }
 
-/// How much was there before this attempt, as the transport's thread sees it.
+/// The number of bytes before this attempt, shared with the transport's thread.
 private final class Offset: Sendable {
     private let bytes = Atomic<Int64>(0)
-    /// 0 where it is not known.
+    /// The offset; 0 if unknown.
     private let whole = Atomic<Int64>(0)
     var value: Int64 { bytes.load(ordering: .relaxed) }
     var total: Int64? {

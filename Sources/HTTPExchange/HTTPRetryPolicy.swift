@@ -1,32 +1,34 @@
 import Synchronization
 
-/// The conditions under which a request is sent again. Without a policy, each request is sent once.
+/// The conditions for retries of a request. Without a policy, each request is sent once.
 public struct HTTPRetryPolicy: Sendable, Equatable {
     /// The maximum number of retries of one request, 0 to 10.
     public var maximumRetries: Int {
         didSet { maximumRetries = Self.bounded(maximumRetries) }
     }
-    /// The methods whose requests may be sent again. Other requests may have had their effect despite the error.
+    /// The methods that allow a retry. Other requests may have had their effect despite the error.
     public var methods: Set<HTTPMethod>
-    /// The statuses after which a retry may succeed.
+    /// The statuses that allow a retry.
     public var statuses: Set<Int>
-    /// The errors without a response after which a retry may succeed.
+    /// The errors without a response that allow a retry.
     public var failures: Set<HTTPTransportError.Kind>
-    /// The delay before the first retry if the server requests none; doubled each time.
+    /// The delay before the first retry, doubled for each subsequent one. A delay requested by the server takes
+    /// precedence.
     public var firstDelay: Duration
-    /// The longest single delay. If the server requests more, its response is returned at once.
+    /// The maximum delay. If the server requests more, its response is returned immediately.
     public var maximumDelay: Duration
-    /// The longest total of all delays of one request.
+    /// The maximum total of all delays for one request.
     public var totalDelay: Duration
 
-    /// Idempotent methods, [RFC 9110 section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2).
+    /// The idempotent methods, [RFC 9110 section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2).
     public static let idempotentMethods: Set<HTTPMethod> = [
         .get, .head, .put, .delete, HTTPMethod(rawValue: "OPTIONS"), HTTPMethod(rawValue: "TRACE"),
     ]
-    /// The policy without retries.
+    /// A policy without retries.
     public static let never = HTTPRetryPolicy(maximumRetries: 0)
 
-    /// Creates a policy; by default, up to three retries of idempotent requests within a minute if the server is busy or unreachable.
+    /// Creates a policy. By default, it retries idempotent requests up to three times within a minute if the server is
+    /// busy or unreachable.
     public init(
         maximumRetries: Int = 3, methods: Set<HTTPMethod> = idempotentMethods, statuses: Set<Int> = [429, 503, 504],
         failures: Set<HTTPTransportError.Kind> = [.cannotConnect, .connectionLost],
@@ -44,11 +46,11 @@ public struct HTTPRetryPolicy: Sendable, Equatable {
     /// Sends the request and retries it according to the policy.
     ///
     /// - Parameters:
-    ///   - sleep: Waits; throws when the task is cancelled.
-    ///   - random: Returns a number from 0 to 1, so that many rejected programs do not return at once.
-    ///   - attempt: Sends the request once. The number is 0 for the first time.
-    /// - Returns: The first response that is not retried, or the last.
-    /// - Throws: What the last attempt threw.
+    ///   - sleep: Waits; throws if the task is cancelled.
+    ///   - random: Returns a number from 0 to 1, which spreads the retries of many clients over time.
+    ///   - attempt: Sends the request once. The number is 0 for the first attempt.
+    /// - Returns: The first response that needs no retry, or the last one.
+    /// - Throws: The error of the last attempt.
     public func run(
         _ request: HTTPRequest,
         sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
@@ -83,14 +85,14 @@ public struct HTTPRetryPolicy: Sendable, Equatable {
     /// - Parameters:
     ///   - retry: The number of the retry, 0 for the first.
     ///   - requested: The delay that the server requests. It replaces the policy's own.
-    ///   - random: A number from 0 to 1, so that many rejected programs do not return at once.
+    ///   - random: A number from 0 to 1, which spreads the retries of many clients over time.
     package func delay(before retry: Int, requested: Duration? = nil, random: Double) -> Duration {
         if let requested { return requested }
         let spread = 0.75 + 0.5 * (random.isFinite ? min(max(random, 0), 1) : 0.5)
         return min(firstDelay * Double(1 << min(max(retry, 0), 10)) * spread, maximumDelay)
     }
 
-    /// Returns whether this retry, 0 for the first, may follow after this delay, and takes the delay from the budget.
+    /// Returns whether this retry, 0 for the first, is allowed after this delay, and deducts the delay from the budget.
     package func allows(_ retry: Int, after delay: Duration, _ budget: RetryBudget) -> Bool {
         retry < maximumRetries && delay <= maximumDelay && budget.take(delay)
     }
@@ -98,21 +100,21 @@ public struct HTTPRetryPolicy: Sendable, Equatable {
     private static func bounded(_ retries: Int) -> Int { min(max(retries, 0), 10) }
 }
 
-/// The remaining time for waiting before retries. Many requests, also concurrent ones, can share one budget.
+/// The remaining time for retry delays. Several requests, even concurrent ones, can share one budget.
 public final class RetryBudget: Sendable {
     private let total: Duration
     private let remaining: Mutex<Duration>
 
-    /// Creates a budget of this much waiting.
+    /// Creates a budget with this total time.
     public init(_ total: Duration) {
         self.total = total
         remaining = Mutex(total)
     }
 
-    /// Restores the budget after progress, for an operation without a limit on its total time.
+    /// Restores the budget after progress, for an operation without a total time limit.
     package func reset() { remaining.withLock { $0 = total } }
 
-    /// Takes a delay from the budget and returns whether the budget covered it.
+    /// Deducts a delay and returns whether the budget covered it.
     package func take(_ delay: Duration) -> Bool {
         remaining.withLock { remaining in
             guard delay <= remaining else { return false }
@@ -125,7 +127,7 @@ public final class RetryBudget: Sendable {
 extension HTTPTransport {
     /// Sends the request and retries it according to the policy.
     ///
-    /// - Throws: What the last attempt threw.
+    /// - Throws: The error of the last attempt.
     public func send(_ request: HTTPRequest, retrying policy: HTTPRetryPolicy) async throws -> HTTPResponse {
         try await policy.run(request) { _ in try await send(request) }
     }

@@ -1,19 +1,19 @@
-/// A wait before a request is sent again.
+/// A delay before a retry.
 public struct HTTPRetryWait: Sendable, Equatable {
-    /// The name or the host of the service.
+    /// The name or host of the service.
     public var service: String
-    /// The length of the wait.
+    /// The length of the delay.
     public var delay: Duration
-    /// Whether the service requested this delay. Otherwise it is the delay of the policy.
+    /// Whether the service requested this delay. Otherwise it is from the policy.
     public var isRequested: Bool
-    /// The number of the attempt after the wait: 2 or more.
+    /// The number of the next attempt: 2 or more.
     public var attempt: Int
     /// The maximum number of attempts.
     public var maximumAttempts: Int
-    /// The status of the response that caused the wait; `nil` without a response.
+    /// The status of the response that caused the delay, or `nil` without a response.
     public var status: Int?
 
-    /// Creates a wait.
+    /// Creates a delay.
     public init(
         service: String, delay: Duration, isRequested: Bool, attempt: Int, maximumAttempts: Int, status: Int? = nil
     ) {
@@ -25,7 +25,7 @@ public struct HTTPRetryWait: Sendable, Equatable {
         self.status = status
     }
 
-    /// Creates the wait before a retry of a policy, 0 for the first.
+    /// Creates the delay before a retry of a policy, 0 for the first.
     package init(
         for service: String, _ retry: Int, of policy: HTTPRetryPolicy, delay: Duration, isRequested: Bool,
         status: Int? = nil

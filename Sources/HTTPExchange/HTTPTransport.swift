@@ -1,24 +1,27 @@
-/// Something that sends requests.
+/// A type that sends HTTP requests.
 ///
-/// `CurlTransport` is the real one; tests pass their own.
+/// `CurlTransport` sends them over the network; tests use their own implementations.
 public protocol HTTPTransport: Sendable {
-    /// Sends the request and gives the whole answer, whatever its status.
+    /// Sends the request and returns the complete response with any status.
     ///
-    /// - Throws: ``HTTPTransportError`` when no answer came; `CancellationError` when the task was cancelled.
+    /// - Throws: ``HTTPTransportError`` if there is no response; `CancellationError` if the task is cancelled.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse
 
-    /// Sends the request and gives the answer as soon as its fields are there; the content comes while it is read.
+    /// Sends the request and returns the response when its header fields are complete. The content arrives while it is
+    /// read.
     ///
-    /// A transport that does not say how does it with ``send(_:)``: the content is then whole and limited in size. One that stands before
-    /// another passes this on, so that nothing is kept in memory.
+    /// The default implementation calls ``send(_:)``, so the content is complete and limited in size. A transport that
+    /// wraps another
+    /// should forward this call, so that the content is not stored in memory.
     ///
-    /// - Parameter progress: Told how far the transfer is, until the content has ended.
-    /// - Throws: ``HTTPTransportError`` when no answer came; ``HTTPFileError`` for content that cannot be read; `CancellationError`.
+    /// - Parameter progress: A handler for progress reports until the content ends.
+    /// - Throws: ``HTTPTransportError`` if there is no response; ``HTTPFileError`` if the content cannot be read;
+    ///   `CancellationError`.
     func stream(_ request: HTTPRequest, progress: HTTPProgress.Handler?) async throws -> HTTPStreamedResponse
 }
 
 extension HTTPTransport {
-    /// The answer of ``send(_:)``.
+    /// Returns the response of ``send(_:)``.
     public func stream(_ request: HTTPRequest, progress: HTTPProgress.Handler?) async throws -> HTTPStreamedResponse {
         let meter = progress.map { ProgressMeter($0) }
         defer { meter?.end() }
@@ -31,16 +34,19 @@ extension HTTPTransport {
             status: answer.status, fields: answer.fields, body: HTTPResponseBody(answer.body), url: answer.url)
     }
 
-    /// Sends the request and gives the answer as soon as its fields are there; the content comes while it is read.
+    /// Sends the request and returns the response when its header fields are complete. The content arrives while it is
+    /// read.
     ///
-    /// - Throws: ``HTTPTransportError`` when no answer came; ``HTTPFileError`` for content that cannot be read; `CancellationError`.
+    /// - Throws: ``HTTPTransportError`` if there is no response; ``HTTPFileError`` if the content cannot be read;
+    ///   `CancellationError`.
     public func stream(_ request: HTTPRequest) async throws -> HTTPStreamedResponse {
         try await stream(request, progress: nil)
     }
 
-    /// Sends the request, tells how far it is, and gives the whole answer, of at most the request's `maximumResponseSize`.
+    /// Sends the request with progress reports and returns the complete response, of at most `maximumResponseSize` of
+    /// the request.
     ///
-    /// - Throws: What ``stream(_:progress:)`` and reading the content throw.
+    /// - Throws: The errors of ``stream(_:progress:)`` and of reading the content.
     public func send(
         _ request: HTTPRequest, progress: @escaping HTTPProgress.Handler
     ) async throws -> HTTPResponse {

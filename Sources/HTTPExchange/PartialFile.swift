@@ -1,13 +1,13 @@
 import Platform
 
-/// Where a download is to be saved.
+/// The destination of a download.
 struct DownloadTarget: Sendable {
-    /// The file's own path, behind any symbolic links.
+    /// The path of the file after resolving symbolic links.
     let path: String
-    /// Whether there is something that is neither a file nor a folder, such as a pipe.
+    /// Whether the destination is neither a regular file nor a folder, for example a pipe.
     let isSpecial: Bool
 
-    /// Looks at the place.
+    /// Creates the destination and checks it.
     init(_ path: String) throws(HTTPFileError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -24,7 +24,7 @@ struct DownloadTarget: Sendable {
             throw HTTPFileError(path: path, reason: "this is a folder. Add the name of the file.")
         }
         isSpecial = status.st_mode & S_IFMT != S_IFREG
-        // Its folder would let it be replaced, but it was protected from that on purpose.
+        // Renaming would replace a write-protected file, but the protection is intentional.
         guard isSpecial || (status.st_mode & 0o222 != 0 && access(path, W_OK) == 0) else {
             throw HTTPFileError(
                 path: path, reason: "this file is not writable. Make it writable, or choose another path.")
@@ -37,7 +37,7 @@ struct DownloadTarget: Sendable {
         free(resolved)
     }
 
-    /// Where symbolic links lead to that end at nothing yet.
+    /// Returns the target of dangling symbolic links.
     private static func end(ofLinks path: String) -> String {
         var path = path
         for _ in 0..<40 {
@@ -51,7 +51,7 @@ struct DownloadTarget: Sendable {
         return path
     }
 
-    /// Opens what is no file. May wait, as for the reader of a pipe.
+    /// Opens a special file. May block, for example for the reader of a pipe.
     func openDirectly() throws(HTTPFileError) -> OpenFile {
         let descriptor = FileDescriptor.open(path, O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -62,19 +62,20 @@ struct DownloadTarget: Sendable {
     }
 }
 
-/// A download that is not complete yet: `.NAME.part` beside its place, and `.NAME.part.from`, which says what it is a part of.
+/// An incomplete download: `.NAME.part` next to its destination, and `.NAME.part.from`, which describes its origin.
 ///
-/// Every method may wait for the disk. A lock on the file keeps two downloads to the same place apart, also of two processes.
+/// Every method may block for the disk. A file lock excludes other downloads to the same destination, including those
+/// of other processes.
 final class PartialFile: Sendable {
-    /// Where an earlier attempt ended.
+    /// The end of an earlier attempt.
     struct Resumption: Sendable {
         let size: Int64
-        /// The name of the content for `If-Range`.
+        /// The validator of the content for `If-Range`.
         let validator: String
     }
 
     let file: OpenFile
-    /// The earlier attempt, if there was one that can be continued.
+    /// The earlier attempt, or `nil` if none can be resumed.
     let resumption: Resumption?
 
     private let target: String
@@ -83,11 +84,11 @@ final class PartialFile: Sendable {
     private let keeps: Bool
     private let address: String
 
-    /// Opens or makes the file, and takes it for this download alone.
+    /// Creates or opens the file and locks it for this download.
     init(_ target: DownloadTarget, url: URL, resuming: Bool) throws(HTTPFileError) {
         self.target = target.path
         let slash = target.path.lastIndex(of: "/").map { target.path.index(after: $0) } ?? target.path.startIndex
-        // A name has room for 255 bytes.
+        // A file name has at most 255 bytes.
         var name = String(target.path[slash...])
         while name.utf8.count > 240 { name.removeLast() }
         path = target.path[..<slash] + ".\(name).part"
@@ -106,7 +107,7 @@ final class PartialFile: Sendable {
 
     private static func open(_ path: String, for target: String) throws(HTTPFileError) -> OpenFile {
         for _ in 0..<8 {
-            // Not through a symbolic link, which somebody else may have put there.
+            // Do not follow a symbolic link, which another user may have created.
             let descriptor = FileDescriptor.open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
             guard descriptor >= 0 else {
                 throw HTTPFileError(
@@ -123,7 +124,7 @@ final class PartialFile: Sendable {
             }
             var opened = stat()
             var named = stat()
-            // A second name would be another file of the user, which the download would overwrite.
+            // A hard link would be another file of the user, which the download would overwrite.
             guard fstat(descriptor, &opened) == 0, opened.st_mode & S_IFMT == S_IFREG, opened.st_uid == geteuid(),
                 opened.st_nlink <= 1
             else {
@@ -132,15 +133,15 @@ final class PartialFile: Sendable {
                     reason: "the download cannot use this file, which it did not create: it belongs to another user,"
                         + " has several hard links or is not a regular file; remove it.")
             }
-            // Nobody else reads it before it is complete, even if one was left that could be read.
+            // Other users must not read it before it is complete, even if an earlier partial file was readable.
             _ = fchmod(descriptor, 0o600)
-            // The one before may have finished, and given the file its name, between the opening and the lock.
+            // Between open and lock, another download may have finished and renamed the file.
             if lstat(path, &named) == 0, named.st_ino == opened.st_ino, named.st_dev == opened.st_dev { return file }
         }
         throw HTTPFileError(path: target, reason: "other downloads use this path. Choose another path.")
     }
 
-    /// Empties the file, for content of this name. Without one it cannot be continued.
+    /// Empties the file for content with this validator. Without a validator, the download cannot be resumed.
     func startOver(_ validator: String?) throws(HTTPFileError) {
         _ = unlink(mark)
         guard ftruncate(file.descriptor, 0) == 0, lseek(file.descriptor, 0, SEEK_SET) == 0 else {
@@ -148,12 +149,12 @@ final class PartialFile: Sendable {
         }
         guard keeps, let validator else { return }
         let descriptor = FileDescriptor.open(mark, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        // Without it the download goes on; it only cannot be continued.
+        // Without it the download continues, but cannot be resumed.
         guard descriptor >= 0 else { return }
         try? OpenFile(descriptor: descriptor, path: mark).write(Data("\(address)\n\(validator)\n".utf8))
     }
 
-    /// How many bytes are there.
+    /// Returns the number of bytes in the file.
     func size() throws(HTTPFileError) -> Int64 {
         let size = Int64(lseek(file.descriptor, 0, SEEK_END))
         guard size >= 0 else {
@@ -162,7 +163,7 @@ final class PartialFile: Sendable {
         return size
     }
 
-    /// Gives the complete file its name, and its size back.
+    /// Renames the complete file to its destination and returns its size.
     func finish() throws(HTTPFileError) -> Int64 {
         let size = try size()
         if let mode = finalMode() { _ = fchmod(file.descriptor, mode) }
@@ -173,12 +174,14 @@ final class PartialFile: Sendable {
         return size
     }
 
-    /// The permissions of the file that is replaced, or those that the system gives a new one here; nil where they are not known, and
-    /// then only its owner can read it.
+    /// Returns the permissions of the replaced file, or the default for a new file in this folder.
+    ///
+    /// Returns `nil` if they are unknown; then only the owner can read the file.
     private func finalMode() -> mode_t? {
         var status = stat()
         if stat(target, &status) == 0 { return status.st_mode & 0o777 }
-        // The mask can be asked for only by setting it, for the whole process; a folder may have rules of its own. So: an example.
+        // The umask can only be read by setting it for the whole process, and a folder can have default ACLs. Create a
+        // sample file instead.
         let example = path + ".mode"
         let descriptor = FileDescriptor.open(example, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -189,13 +192,13 @@ final class PartialFile: Sendable {
         return fstat(descriptor, &status) == 0 ? status.st_mode & 0o777 : nil
     }
 
-    /// Removes what nobody could continue.
+    /// Removes files that cannot be resumed.
     ///
-    /// - Returns: Whether something stays that can be continued.
+    /// - Returns: Whether a partial file remains that can be resumed.
     @discardableResult
     func leave() async -> Bool {
         let stays = try? await FileThread.run { [self] () throws(HTTPFileError) in
-            // Other threads may hold the file for a moment longer: the next download must not find it locked.
+            // Other threads may reference the file slightly longer, and the next download must be able to lock it.
             defer { _ = flock(file.descriptor, LOCK_UN) }
             let size = lseek(file.descriptor, 0, SEEK_END)
             guard size <= 0 || Self.validator(in: mark, of: address) == nil else { return keeps }
@@ -206,11 +209,11 @@ final class PartialFile: Sendable {
         return stays ?? false
     }
 
-    // MARK: - What it is a part of
+    // MARK: - Origin of the content
 
-    /// The strong name of an answer's content; nil where there is none, and a part of it is worth nothing later.
+    /// Returns the strong validator of a response's content, or `nil` if a partial download cannot be resumed.
     ///
-    /// [RFC 9110 section 8.8](https://www.rfc-editor.org/rfc/rfc9110#section-8.8)
+    /// See [RFC 9110 section 8.8](https://www.rfc-editor.org/rfc/rfc9110#section-8.8).
     static func validator(of fields: HTTPFields) -> String? {
         guard fields["Content-Encoding"].map({ $0.lowercased() == "identity" }) ?? true,
             fields["Accept-Ranges"]?.lowercased() != "none"
@@ -218,7 +221,7 @@ final class PartialFile: Sendable {
         if let tag = fields["ETag"] {
             return tag.hasPrefix("\"") && tag.utf8.count <= 1024 && HTTPFields.isValue(tag) ? tag : nil
         }
-        // A date is strong once it is a minute old: then nothing else can have the same.
+        // Last-Modified is strong if it is at least a minute before Date.
         guard let text = fields["Last-Modified"], let modified = HTTPDate.parse(text),
             let date = fields["Date"].flatMap(HTTPDate.parse), date.timeIntervalSince(modified) >= 60
         else { return nil }
@@ -235,7 +238,7 @@ final class PartialFile: Sendable {
         return String(lines[1])
     }
 
-    /// FNV-1a of an address: enough to tell two apart, and nothing of a secret in its query.
+    /// Returns an FNV-1a hash of a URL: enough to distinguish two URLs, without secrets of the query.
     private static func fingerprint(_ text: String) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

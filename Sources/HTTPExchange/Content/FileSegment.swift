@@ -1,26 +1,27 @@
 import Platform
 
-/// A file to send, or a piece of it.
+/// A file to send, or a part of it.
 package struct FileSegment: Sendable, Equatable {
     package let path: String
     package let offset: Int64
-    /// nil for all that follows the offset.
+    /// The number of bytes, or `nil` for all bytes after the offset.
     package let length: Int64?
 
-    /// The number of bytes that there are to send.
+    /// Returns the number of bytes to send.
     package func measure() throws(HTTPFileError) -> Int64 {
         let (descriptor, length) = try open()
         FileDescriptor.close(descriptor)
         return length
     }
 
-    /// Opens the file and gives the descriptor, which the caller closes, and the number of bytes to send. The bytes begin at ``offset``.
+    /// Opens the file and returns its descriptor, which the caller closes, and the number of bytes to send. They start
+    /// at ``offset``.
     package func open() throws(HTTPFileError) -> (descriptor: Int32, length: Int64) {
         func failure(_ reason: String) -> HTTPFileError { HTTPFileError(path: path, reason: reason) }
         guard offset >= 0, length.map({ $0 >= 0 }) ?? true else {
             throw failure("the part of the file that is to be sent has a negative offset or length.")
         }
-        // Without blocking, because opening a named pipe waits for a writer.
+        // Nonblocking, because opening a named pipe would wait for a writer.
         let descriptor = FileDescriptor.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw failure("the file cannot be read (\(systemMessage())); check its path and permissions.")

@@ -1,26 +1,26 @@
 import Platform
 import Synchronization
 
-/// What a request carries: bytes in memory, files that are read while they are sent, chunks that a program makes, or any of these one
-/// after the other.
+/// The content of a request: bytes in memory, files, chunks from a program, or a sequence of these.
 ///
-/// A body is a recipe: nothing is opened before the request is sent, and sending it again (after a redirect, or with a new token) opens
-/// it anew. Only chunks made for one use cannot be sent twice; ``isReplayable`` says so.
+/// Files and chunk sources are opened when the request is sent, and opened again if it is resent, after a redirect or
+/// with a new token.
+/// Only single-use chunks cannot be resent; see ``isReplayable``.
 ///
 /// ```swift
 /// var request = HTTPRequest(.put, url, content: .file(at: video))
 /// request.content = .joined([.bytes(head), .file(at: photo), .bytes(tail)])
 /// ```
 ///
-/// Its descriptions give the number of parts, never what is in them.
+/// Its descriptions contain the number of parts, never their content.
 public struct HTTPBody: Sendable, Equatable {
-    /// One part, without parts of its own.
+    /// One part without nested parts.
     package enum Segment: Sendable, Equatable {
         case bytes(Data)
         case file(FileSegment)
         case chunks(ChunkSource)
 
-        /// Returns the number of bytes, or `nil` if it is not known.
+        /// Returns the number of bytes, or `nil` if it is unknown.
         package func length() throws(HTTPFileError) -> Int64? {
             switch self {
             case .bytes(let bytes): Int64(bytes.count)
@@ -32,24 +32,30 @@ public struct HTTPBody: Sendable, Equatable {
 
     package private(set) var segments: [Segment]
 
-    /// These bytes.
+    /// Returns a body with these bytes.
     public static func bytes(_ bytes: Data) -> HTTPBody { HTTPBody(segments: [.bytes(bytes)]) }
 
-    /// The file at this place, or `length` bytes of it from `offset` on. It is read while it is sent, never whole.
+    /// Returns a body with the content of a file, or with `length` bytes from `offset`. The file is read while it is
+    /// sent.
     ///
-    /// The file must be a regular one. Its length is taken when the request starts: what is added later is not sent, and where it becomes
-    /// shorter the request fails with ``HTTPFileError``.
+    /// The file must be a regular file. Its length is determined when the request starts: bytes appended later are not
+    /// sent, and if the
+    /// file becomes shorter, the request fails with ``HTTPFileError``.
     public static func file(at url: URL, offset: Int64 = 0, length: Int64? = nil) -> HTTPBody {
         HTTPBody(segments: [.file(FileSegment(path: url.path(percentEncoded: false), offset: offset, length: length))])
     }
 
-    /// Chunks as a program makes them, in the size it makes them; at most about 1 MiB of them waits for the network.
+    /// Returns a body with chunks of any size from a program. At most about 1 MiB is buffered.
     ///
     /// - Parameters:
-    ///   - length: The number of bytes, where it is known: it becomes the `Content-Length`, and any other number of bytes is an error.
-    ///     Without it the content is sent in chunks (`Transfer-Encoding: chunked`; HTTP/2 needs nothing), which some servers refuse.
-    ///   - isReplayable: Whether `open` can be called again for the same bytes. False for what can be read only once, like a pipe.
-    ///   - open: Gives the chunks from the first on. Called each time the request is sent, in a task of its own, which is cancelled when the
+    ///   - length: The number of bytes, if known: it becomes the `Content-Length`, and any other number of bytes is an
+    ///     error. Otherwise
+    ///     the content is sent in chunks (`Transfer-Encoding: chunked`, not needed for HTTP/2), which some servers
+    ///     reject.
+    ///   - isReplayable: Whether `open` can return the same bytes again. `false` for a source that can be read only
+    ///     once, like a pipe.
+    ///   - open: Returns the chunks from the start. Called each time the request is sent, in a separate task, which is
+    ///     cancelled if the
     ///     request ends early.
     public static func chunks<Chunks: AsyncSequence & SendableMetatype>(
         length: Int64? = nil, isReplayable: Bool = true, _ open: @escaping @Sendable () async throws -> Chunks
@@ -60,10 +66,10 @@ public struct HTTPBody: Sendable, Equatable {
         return HTTPBody(segments: [.chunks(source)])
     }
 
-    /// These, one after the other.
+    /// Returns a body with the content of these bodies in order.
     public static func joined(_ bodies: [HTTPBody]) -> HTTPBody { HTTPBody(segments: bodies.flatMap(\.segments)) }
 
-    /// The bytes, where all of them are in memory; nil where a part comes from elsewhere.
+    /// The bytes if all of them are in memory, otherwise `nil`.
     public var data: Data? {
         if segments.count == 1, case .bytes(let bytes) = segments[0] { return bytes }
         var whole = Data()
@@ -74,9 +80,10 @@ public struct HTTPBody: Sendable, Equatable {
         return whole
     }
 
-    /// The number of bytes that would be sent now; nil where a part does not know its length. Asks the file system for files.
+    /// Returns the number of bytes to send, or `nil` if a part has an unknown length. Reads the sizes of files.
     ///
-    /// - Throws: ``HTTPFileError`` for a file that cannot be read, is not a regular file, or is shorter than the part of it that is asked for.
+    /// - Throws: ``HTTPFileError`` if a file is unreadable, is not a regular file, or is shorter than the requested
+    ///   range.
     public func length() throws(HTTPFileError) -> Int64? {
         var total: Int64 = 0
         for segment in segments {
@@ -102,7 +109,7 @@ extension HTTPBody: Redacted {
     }
 }
 
-/// Where chunks come from. Two are equal when they are the same.
+/// The source of chunks. Two sources are equal if they are identical.
 package final class ChunkSource: Sendable, Equatable {
     package typealias Take = @Sendable (Data) async throws -> Void
 
@@ -118,7 +125,7 @@ package final class ChunkSource: Sendable, Equatable {
         make = produce
     }
 
-    /// Makes all chunks and gives each to the function, which waits until there is room.
+    /// Produces all chunks and passes each to the function, which waits until there is space.
     package func produce(_ take: @escaping Take) async throws {
         guard !wasOpened.exchange(true, ordering: .acquiringAndReleasing) || isReplayable else {
             throw HTTPTransportError(

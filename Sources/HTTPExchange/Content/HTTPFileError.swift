@@ -1,11 +1,11 @@
-/// A file of this machine that could not be read to be sent, or written to keep an answer.
+/// The error of a file: cannot be read for a request or written with a response.
 public struct HTTPFileError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The file's path.
+    /// The path of the file.
     public var path: String
-    /// What was expected, what came, and what to do. No secrets.
+    /// The expected and the actual state, and the remedy. Contains no secrets.
     public var reason: String
 
-    /// A failure with the file at this path.
+    /// Creates an error for the file at this path.
     public init(path: String, reason: String) {
         self.path = path
         self.reason = reason

@@ -1,9 +1,9 @@
 import Platform
 
-/// A form of several parts: texts, numbers, bytes and files, in the order in which they are added.
+/// A multipart form: strings, numbers, bytes and files in the order in which they are added.
 ///
-/// A name may stand more than once. Files are read while the form is sent, never whole. A form that is sent again has the same boundary
-/// and the same bytes.
+/// A name can be repeated. Files are read while the form is sent. A form that is sent again has the same boundary and
+/// the same bytes.
 ///
 /// ```swift
 /// var form = MultipartForm()
@@ -12,23 +12,23 @@ import Platform
 /// let request = try HTTPRequest(.post, url, multipart: form)
 /// ```
 ///
-/// [RFC 7578](https://www.rfc-editor.org/rfc/rfc7578), and for the names
-/// [the HTML standard](https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data)
+/// See [RFC 7578](https://www.rfc-editor.org/rfc/rfc7578), and for the names
+/// [the HTML standard](https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data).
 public struct MultipartForm: Sendable, Equatable {
-    /// One part.
+    /// A part of a form.
     public struct Part: Sendable, Equatable {
-        /// The field's name. It may have any characters: they are escaped as browsers do.
+        /// The field's name. It can contain any characters, which are escaped as in browsers.
         public var name: String
-        /// What is sent.
+        /// The content of the part.
         public var content: HTTPBody
-        /// The file's name, which makes it a file to the server; nil for a plain field. Escaped like the name.
+        /// The file name, which makes the part a file upload; `nil` for a plain field. Escaped like the name.
         public var fileName: String?
-        /// The media type; nil for none, which means text.
+        /// The media type. `nil` means text.
         public var contentType: String?
-        /// Further header fields of the part.
+        /// Additional header fields of the part.
         public var fields: HTTPFields
 
-        /// A part.
+        /// Creates a part.
         public init(
             name: String, content: HTTPBody, fileName: String? = nil, contentType: String? = nil,
             fields: HTTPFields = [:]
@@ -43,18 +43,20 @@ public struct MultipartForm: Sendable, Equatable {
 
     /// The parts, in order.
     public var parts: [Part] = []
-    /// The line that stands between the parts, without its dashes.
+    /// The boundary between the parts, without its dashes.
     public let boundary: String
 
-    /// A form without parts. Its boundary is random, so that no content has it.
+    /// Creates a form without parts and with a random boundary that does not occur in the content.
     public init() {
         boundary = "form-" + (0..<4).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
     }
 
-    /// A form without parts, with this boundary: 1 to 70 letters, digits and characters out of `'()+_,-./:=?`. For tests and for servers that
-    /// want one of their own; nothing sees to it that no content has it.
+    /// Creates a form without parts and with this boundary: 1 to 70 letters, digits and characters from `'()+_,-./:=?`.
     ///
-    /// - Throws: `HTTPTransportError` of the kind `invalidRequest` for another boundary.
+    /// For tests and for servers that require a specific boundary. The caller ensures that it does not occur in the
+    /// content.
+    ///
+    /// - Throws: `HTTPTransportError` of the kind `invalidRequest` if the boundary is invalid.
     public init(boundary: String) throws(HTTPTransportError) {
         let mayStand = { (byte: UInt8) in
             (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7A || byte >= 0x30 && byte <= 0x39
@@ -68,12 +70,12 @@ public struct MultipartForm: Sendable, Equatable {
         self.boundary = boundary
     }
 
-    /// Adds a text or a number.
+    /// Adds a string or a number.
     public mutating func append(_ value: some LosslessStringConvertible, named name: String) {
         parts.append(Part(name: name, content: .bytes(Data(String(value).utf8))))
     }
 
-    /// Adds a field for each of these, all of the same name.
+    /// Adds a field for each value, with the same name.
     public mutating func append(contentsOf values: [some LosslessStringConvertible], named name: String) {
         for value in values { append(value, named: name) }
     }
@@ -85,7 +87,7 @@ public struct MultipartForm: Sendable, Equatable {
         parts.append(Part(name: name, content: .bytes(data), fileName: fileName, contentType: contentType))
     }
 
-    /// Adds a file of this machine, under its own name unless another one is given.
+    /// Adds a file. The default file name is its own.
     public mutating func append(
         file: URL, named name: String, fileName: String? = nil, contentType: String = "application/octet-stream"
     ) {
@@ -101,10 +103,11 @@ public struct MultipartForm: Sendable, Equatable {
         return "multipart/form-data; boundary=" + (needsQuotes ? "\"\(boundary)\"" : boundary)
     }
 
-    /// The content of a request with this form.
+    /// Returns the content of a request with this form.
     ///
-    /// - Throws: `HTTPTransportError` of the kind `invalidRequest` when a media type or a header field of a part has a control character, or
-    ///   a field's name is none.
+    /// - Throws: `HTTPTransportError` of the kind `invalidRequest` if a media type or a header field of a part has a
+    ///   control character, or
+    ///   if a field name is invalid.
     public func content() throws(HTTPTransportError) -> HTTPBody {
         var pieces: [HTTPBody] = []
         var text = ""
@@ -119,7 +122,7 @@ public struct MultipartForm: Sendable, Equatable {
 }
 
 extension MultipartForm.Part {
-    /// The header fields, a line each.
+    /// Returns the header fields, one per line.
     fileprivate func head() throws(HTTPTransportError) -> String {
         var lines = "Content-Disposition: form-data; name=\"\(Self.escaped(name))\""
         if let fileName { lines += "; filename=\"\(Self.escaped(fileName))\"" }
@@ -142,7 +145,7 @@ extension MultipartForm.Part {
         return lines
     }
 
-    /// A name as browsers write it: only what would end it is escaped, everything else is UTF-8.
+    /// Returns a name escaped as in browsers: only delimiters are escaped, other characters are UTF-8.
     private static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
@@ -158,11 +161,11 @@ extension MultipartForm.Part {
 }
 
 extension MultipartForm: Redacted {
-    /// The number of parts, and nothing of what is in them.
+    /// The number of parts, without their content.
     public var description: String { "form of \(parts.count) parts" }
 }
 
 extension MultipartForm.Part: Redacted {
-    /// Nothing of what is in it.
+    /// A description without the content.
     public var description: String { "part of a form" }
 }

@@ -1,11 +1,11 @@
 import Platform
 
-/// A file that is open for writing. It is closed with its last reference.
+/// A file open for writing, closed with its last reference.
 package final class OpenFile: Sendable {
     let descriptor: Int32
     let path: String
 
-    /// Takes the descriptor over.
+    /// Creates a file that owns the descriptor.
     init(descriptor: Int32, path: String) {
         self.descriptor = descriptor
         self.path = path
@@ -13,7 +13,7 @@ package final class OpenFile: Sendable {
 
     deinit { FileDescriptor.close(descriptor) }
 
-    /// Writes all bytes at the end of what was written. May wait for the disk.
+    /// Appends all bytes. May block for the disk.
     package func write(_ bytes: UnsafeRawBufferPointer) throws(HTTPFileError) {
         do throws(SystemError) {
             try FileDescriptor.write(descriptor, bytes)
@@ -24,7 +24,7 @@ package final class OpenFile: Sendable {
         }
     }
 
-    /// Writes all bytes at the end of what was written. May wait for the disk.
+    /// Appends all bytes. May block for the disk.
     package func write(_ data: Data) throws(HTTPFileError) {
         let result = data.withUnsafeBytes { bytes in
             Result { () throws(HTTPFileError) in try write(bytes) }
@@ -33,9 +33,9 @@ package final class OpenFile: Sendable {
     }
 }
 
-/// Threads of their own for calls that may wait for a disk, so that none of Swift's does.
+/// Separate threads for calls that may block for a disk, instead of threads of Swift's pool.
 package enum FileThread {
-    /// Runs the work on a thread that begins and ends with it.
+    /// Runs the work on a new thread.
     package static func run<Value: Sendable>(
         _ work: @escaping @Sendable () throws(HTTPFileError) -> Value
     ) async throws -> Value {

@@ -1,20 +1,21 @@
 import Platform
 import StrictJSON
 
-/// Requests with the usual kinds of content. Each sets `Content-Type` unless the fields have one, and nothing else: an `Accept` of the
-/// caller's stays.
+/// Requests with common kinds of content. Each sets only `Content-Type`, unless the fields contain one. An `Accept`
+/// field stays unchanged.
 extension HTTPRequest {
-    /// A request with these pairs added to the query of the address, in order. What the address has already stays.
+    /// Creates a request with these pairs appended to the query of the URL.
     ///
-    /// - Parameter query: names and values, not encoded yet. A name may stand more than once.
+    /// - Parameter query: unencoded names and values. A name can be repeated.
     public init(_ method: HTTPMethod = .get, _ url: URL, query: [FormEncoding.Pair], fields: HTTPFields = [:]) {
         self.init(method, url, fields: fields)
         add(query: query)
     }
 
-    /// A request with a form, `application/x-www-form-urlencoded`. For GET and HEAD, which have no content, the form joins the query.
+    /// Creates a request with a form, `application/x-www-form-urlencoded`. For GET and HEAD, the form is appended to
+    /// the query.
     ///
-    /// - Parameter form: names and values, not encoded yet. A name may stand more than once.
+    /// - Parameter form: unencoded names and values. A name can be repeated.
     public init(_ method: HTTPMethod = .post, _ url: URL, form: [FormEncoding.Pair], fields: HTTPFields = [:]) {
         self.init(method, url, fields: fields)
         if method == .get || method == .head {
@@ -24,15 +25,16 @@ extension HTTPRequest {
         }
     }
 
-    /// A request with this JSON.
+    /// Creates a request with JSON.
     public init(_ method: HTTPMethod = .post, _ url: URL, json: JSONValue, fields: HTTPFields = [:]) {
         self.init(method, url, fields: fields)
         set(.bytes(Data(json.serialized())), type: "application/json")
     }
 
-    /// A request with a value as JSON: members sorted by name, dates in the form of RFC 3339, so that the same value is the same bytes.
+    /// Creates a request with a value encoded as JSON: members sorted by name, dates in RFC 3339, so that equal values
+    /// have equal bytes.
     ///
-    /// - Throws: `EncodingError` when the value cannot be encoded.
+    /// - Throws: `EncodingError` if the value cannot be encoded.
     public init(
         _ method: HTTPMethod = .post, _ url: URL, encoding value: some Encodable, fields: HTTPFields = [:]
     ) throws {
@@ -43,20 +45,20 @@ extension HTTPRequest {
         set(.bytes(try encoder.encode(value)), type: "application/json")
     }
 
-    /// A request with a form of several parts.
+    /// Creates a request with a multipart form.
     ///
-    /// - Throws: `HTTPTransportError` of the kind `invalidRequest`, as `MultipartForm.content()` does.
+    /// - Throws: `HTTPTransportError` of the kind `invalidRequest`, like `MultipartForm.content()`.
     public init(
         _ method: HTTPMethod = .post, _ url: URL, multipart form: MultipartForm, fields: HTTPFields = [:]
     ) throws(HTTPTransportError) {
         self.init(method, url, fields: fields)
         let content = try form.content()
-        // Another type would hide the boundary.
+        // Any other type would lack the boundary.
         self.fields["Content-Type"] = nil
         set(content, type: form.contentType)
     }
 
-    /// Adds these pairs to the query of the address, in order. What is there stays.
+    /// Appends these pairs to the query of the URL.
     public mutating func add(query: [FormEncoding.Pair]) {
         guard !query.isEmpty else { return }
         let text = url.absoluteString
@@ -74,9 +76,9 @@ extension HTTPRequest {
 }
 
 extension HTTPResponse {
-    /// The content read as JSON into a value; dates in the form of RFC 3339.
+    /// Returns the content decoded from JSON, with dates in RFC 3339.
     ///
-    /// - Throws: `DecodingError` when it is something else.
+    /// - Throws: `DecodingError` if the content does not match the type.
     public func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601

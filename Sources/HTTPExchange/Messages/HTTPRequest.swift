@@ -5,7 +5,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
     /// The name on the wire.
     public let rawValue: String
 
-    /// A method of this name.
+    /// Creates a method with this name.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// GET
@@ -25,59 +25,69 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
     public var description: String { rawValue }
 }
 
-/// What a transport does with a 3xx answer.
+/// The handling of 3xx responses.
 public enum RedirectPolicy: Sendable, Equatable {
-    /// The 3xx answer is the answer. What token endpoints need: a followed redirect would carry the credentials along.
+    /// Returns the 3xx response. Required for token endpoints, because following a redirect would forward the
+    /// credentials.
     case none
-    /// Follows at most this many, never from https to http, and without `Authorization` once the origin changes.
+    /// Follows at most this many redirects, never from https to http, and removes `Authorization` if the origin
+    /// changes.
     case follow(limit: Int)
 }
 
-/// A request: values only. Sending it is the work of an ``HTTPTransport``.
+/// A request as a value. An ``HTTPTransport`` sends it.
 ///
-/// Its descriptions name the method and where it goes, never the query, the fields or the body.
+/// Its descriptions contain the method and the URL without the query, never fields or the body.
 public struct HTTPRequest: Sendable, Equatable {
     /// The method.
     public var method: HTTPMethod
-    /// Where the request goes. Sent as it stands, byte for byte.
+    /// The URL, sent unchanged.
     public var url: URL
     /// The header fields.
     public var fields: HTTPFields
-    /// The content, or nil for none.
+    /// The content, or `nil` for a request without content.
     public var content: HTTPBody?
-    /// The content where all of it is in memory; nil for none, or where ``content`` is read from elsewhere. Setting it replaces the content.
+    /// The content if it is in memory. `nil` without content or if ``content`` is read from elsewhere. Setting it
+    /// replaces the content.
     public var body: Data? {
         get { content?.data }
         set { content = newValue.map { .bytes($0) } }
     }
     /// The maximum time of the exchange, from the call to the last byte.
     ///
-    /// If it is not set, the exchange continues while bytes arrive or leave: it ends after 30 s without a byte, from the call on, which
-    /// is the value that this property then has, or after ``idleTimeout``, and after ``maximumDuration`` at the latest. Uploads from
-    /// files or streams, streamed responses and downloads have no default limit except ``idleTimeout``.
+    /// If it is not set, the exchange continues while bytes are transferred: it ends after 30 s without a byte (the
+    /// value of this property
+    /// in that case) or after ``idleTimeout``, and at the latest after ``maximumDuration``. Uploads from files or
+    /// streams, streamed responses
+    /// and downloads have no default limit except ``idleTimeout``.
     public var timeout: Duration {
         get { ownTimeout ?? .seconds(30) }
         set { ownTimeout = newValue }
     }
-    /// The maximum time of an exchange in memory without a ``timeout``, 5 minutes: a server that sends a byte now and then does not
-    /// hold its client forever.
+    /// The maximum time of an exchange in memory without a ``timeout``: 5 minutes. A slow server cannot delay its
+    /// client forever.
     public static let maximumDuration = Duration.seconds(300)
-    /// The time for reaching the server: name look-up, connection, TLS.
+    /// The maximum time to reach the server: name resolution, connection, TLS.
     public var connectTimeout: Duration = .seconds(10)
-    /// The maximum time from the last byte of the request to the first byte of the response. If `nil`, ``idleTimeout`` applies.
+    /// The maximum time from the last byte of the request to the first byte of the response. If `nil`, ``idleTimeout``
+    /// applies.
     public var firstByteTimeout: Duration?
-    /// The maximum time without a byte in either direction. If `nil`, 30 s for an exchange in memory and 60 s for another transfer,
-    /// both without a ``timeout``; otherwise unlimited.
-    /// The time in which the reader of a streamed response reads no byte does not count.
+    /// The maximum time without a byte in either direction.
+    ///
+    /// If `nil`, it is 30 s for an exchange in memory and 60 s for other transfers, both without a ``timeout``;
+    /// otherwise unlimited. Time in
+    /// which the reader of a streamed response does not read is not counted.
     public var idleTimeout: Duration?
-    /// Whether the client needs the response even after its caller stopped waiting, because the request changes the state of the
-    /// server. A time limit of the caller does not shorten the ``timeout`` of such a request.
+    /// Whether the client needs the response even after its caller stopped waiting, because the request changes state
+    /// on the server.
+    ///
+    /// A time limit of the caller does not shorten the ``timeout`` of such a request.
     package var needsResponse = false
-    /// The value that was set for ``timeout``.
+    /// The value explicitly set for ``timeout``.
     package var ownTimeout: Duration?
-    /// The maximum size of the response's content after decompression, in bytes.
+    /// The maximum size in bytes of the response's content after decompression.
     public var maximumResponseSize = 1 << 20
-    /// Which https servers are believed to be who they say.
+    /// The trusted certificate authorities and keys of https servers.
     public var trust = ServerTrust.system
     /// The handling of 3xx responses.
     public var redirects: RedirectPolicy = .none
@@ -97,13 +107,13 @@ public struct HTTPRequest: Sendable, Equatable {
 }
 
 extension HTTPRequest: Redacted {
-    /// The method and the address without its query.
+    /// The method and the URL without its query.
     public var description: String { "\(method) \(url.addressWithoutQuery)" }
 }
 
 /// A complete response.
 ///
-/// Its descriptions give the status and the number of bytes, never the fields or the content.
+/// Its descriptions contain the status and the number of bytes, never fields or the content.
 public struct HTTPResponse: Sendable, Equatable {
     /// The status code, 100 to 599.
     public var status: Int

@@ -1,16 +1,17 @@
 import Platform
 
 extension HTTPResponse {
-    /// Whether the content begins like HTML or XML, with any content type. No JSON text begins like this.
+    /// Whether the content starts like HTML or XML, for any content type. JSON cannot start like this.
     package var isMarkup: Bool {
-        // A byte order mark, and white space.
+        // Skip a byte order mark and white space.
         body.first { ![0xEF, 0xBB, 0xBF, 0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "<")
     }
 
-    /// Throws if the response of an endpoint for programs is from a network that requires a sign-in, or from a proxy: a redirect, status
-    /// 511, or a web page.
+    /// Throws if the response comes from a network with a login page or from a proxy: a redirect, status 511, or a web
+    /// page.
     ///
-    /// A page with 401, 404, 405 or 410 can be from a server that does not have the endpoint. One with 408, 429 or 5xx is an
+    /// A page with 401, 404, 405 or 410 can be from a server that does not have the endpoint; one with 408, 429 or 5xx
+    /// is from an
     /// overloaded server.
     ///
     /// See RFC 6585 section 6.

@@ -1,9 +1,10 @@
 import Platform
 
 extension HTTPRequest {
-    /// Returns the request that a redirect asks for, or `nil` if the response is not a redirect that can be followed.
+    /// Returns the request for a redirect, or `nil` if the response is not a redirect that can be followed.
     ///
-    /// - Parameter readOrigin: Returns the origin of a URL as the transport reads it, or throws if the transport does not send to this URL.
+    /// - Parameter readOrigin: Returns the origin of a URL as the transport reads it, or throws if the transport does
+    ///   not send to this URL.
     /// - Throws: ``HTTPTransportError`` of the kind `redirectRefused` if the redirect must not be followed.
     ///
     /// See RFC 9110 section 15.4.

@@ -1,13 +1,16 @@
 import Platform
 
 extension HTTPResponse {
-    /// How long the server asks to wait, at most a day: whole seconds, a fraction (`2.128`), an HTTP date, or the first number of
-    /// something malformed (`30,120`). Nil when there is no such field, or neither a number nor a date in it.
+    /// Returns the delay that the server requests, at most one day, or `nil` if the field is missing or has neither a
+    /// number nor a date.
     ///
-    /// A date is measured from the answer's own `Date`, so that a clock that is off here does no harm; without that field from
-    /// `now`, and when that is nil too, it counts as none.
+    /// Accepts whole seconds, a fraction (`2.128`), an HTTP date, or the first number of a malformed value (`30,120`).
+    /// A date is relative to
+    /// the response's own `Date`, so that a wrong local clock does no harm; without that field it is relative to `now`,
+    /// and ignored if
+    /// that is `nil`.
     ///
-    /// [RFC 9110 section 10.2.3](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3)
+    /// See [RFC 9110 section 10.2.3](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3).
     public func retryAfter(now: Date? = nil) -> Duration? {
         guard let value = fields["Retry-After"] else { return nil }
         let text = value.drop { $0 == " " || $0 == "\t" }
@@ -18,7 +21,7 @@ extension HTTPResponse {
         return bounded(date.timeIntervalSince(start))
     }
 
-    /// Rounded up to a thousandth.
+    /// Returns the delay, rounded up to a millisecond.
     private func bounded(_ seconds: Double) -> Duration {
         guard seconds > 0 else { return .zero }
         return .milliseconds(Int64((min(seconds, 86_400) * 1000).rounded(.up)))

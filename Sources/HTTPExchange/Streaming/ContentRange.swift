@@ -1,17 +1,18 @@
-/// What part of the whole an answer with the status 206 has: `Content-Range: bytes 5-9/10`.
+/// The range of a response with status 206: `Content-Range: bytes 5-9/10`.
 ///
-/// A server may send less than it was asked for.
-/// [RFC 9110 section 14.4](https://www.rfc-editor.org/rfc/rfc9110#section-14.4),
-/// [section 15.3.7](https://www.rfc-editor.org/rfc/rfc9110#section-15.3.7)
+/// A server may send less than requested.
+///
+/// See [RFC 9110 section 14.4](https://www.rfc-editor.org/rfc/rfc9110#section-14.4) and
+/// [section 15.3.7](https://www.rfc-editor.org/rfc/rfc9110#section-15.3.7).
 struct ContentRange: Equatable {
-    /// The place of the first byte.
+    /// The position of the first byte.
     let first: Int64
-    /// The place of the last byte.
+    /// The position of the last byte.
     let last: Int64
-    /// How many bytes the whole has; nil for `*`, when the server does not know.
+    /// The total number of bytes, or `nil` for `*` if the server does not know it.
     let total: Int64?
 
-    /// Nil where the field is missing, or is no range of bytes.
+    /// Creates the range, or returns `nil` if the field is missing or is not a byte range.
     init?(_ fields: HTTPFields) {
         guard let text = fields["Content-Range"], text.lowercased().hasPrefix("bytes ") else { return nil }
         let parts = text.dropFirst(6).split(separator: "/", omittingEmptySubsequences: false).map(Self.trimmed)
@@ -30,7 +31,7 @@ struct ContentRange: Equatable {
         self.total = total
     }
 
-    /// Why what came is not what the answer said, when this many bytes are there with it; nil when it is.
+    /// Returns why the received content does not match the range, given its total size, or `nil` if it matches.
     func failure(at size: Int64) -> String? {
         if size <= last { return "The connection ended before the response was complete." }
         return size > last + 1 ? "The server sent more bytes than its Content-Range says." : nil

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// How far a transfer is.
+/// The progress of a transfer.
 public struct HTTPProgress: Sendable, Equatable {
-    /// The bytes of the request's content that were sent.
+    /// The number of content bytes sent.
     public var sent: Int64
-    /// The bytes to send; nil where nobody knows, or there are none.
+    /// The number of bytes to send, or `nil` if unknown or without content.
     public var totalToSend: Int64?
-    /// The bytes of the answer's content that came, as they came: before decompression. A resumed download counts what was there.
+    /// The number of content bytes received, before decompression. A resumed download includes the earlier bytes.
     public var received: Int64
-    /// The bytes to receive; nil where the server did not say, or there are none.
+    /// The number of bytes to receive, or `nil` if unknown or without content.
     public var totalToReceive: Int64?
-    /// Whether this is the last report: the transfer is complete, failed or was cancelled.
+    /// Whether this is the last report, after completion, failure or cancellation.
     public var hasEnded: Bool
 
-    /// Progress with these numbers.
+    /// Creates a report with these numbers.
     public init(
         sent: Int64 = 0, totalToSend: Int64? = nil, received: Int64 = 0, totalToReceive: Int64? = nil,
         hasEnded: Bool = false
@@ -25,8 +25,9 @@ public struct HTTPProgress: Sendable, Equatable {
         self.hasEnded = hasEnded
     }
 
-    /// Told of progress, about 20 times a second at most and once at the end, in order. It is called on the transport's thread: it must
-    /// return at once and must not wait for a request.
+    /// A handler for progress reports, called in order at most about 20 times a second and once at the end.
+    ///
+    /// It runs on the transport's thread: it must return immediately and must not wait for a request.
     public typealias Handler = @Sendable (HTTPProgress) -> Void
 }
 
@@ -39,18 +40,19 @@ public struct HTTPProgress: Sendable, Equatable {
 /// print(try await saved)
 /// ```
 ///
-/// It keeps the newest report only, so that a slow reader misses steps but never the last one, with which it ends. One updates value is
-/// for one transfer and one reader.
+/// It stores only the latest report: a slow reader misses intermediate reports, but never the last one, which ends the
+/// sequence. Use one
+/// value for one transfer and one reader.
 public struct HTTPProgressUpdates: AsyncSequence, Sendable {
     private let stream: AsyncStream<HTTPProgress>
     private let continuation: AsyncStream<HTTPProgress>.Continuation
 
-    /// Updates of a transfer that did not begin yet.
+    /// Creates updates for a new transfer.
     public init() {
         (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// What to give to the transfer.
+    /// The handler to pass to the transfer.
     public var report: HTTPProgress.Handler {
         { [continuation] progress in
             continuation.yield(progress)
@@ -58,11 +60,11 @@ public struct HTTPProgressUpdates: AsyncSequence, Sendable {
         }
     }
 
-    /// Goes through the reports.
+    /// Returns an iterator over the reports.
     public func makeAsyncIterator() -> AsyncStream<HTTPProgress>.Iterator { stream.makeAsyncIterator() }
 }
 
-/// Thins out what libcurl tells, and sees to the one last report.
+/// Limits the rate of libcurl's progress reports and ensures that there is one last report.
 package final class ProgressMeter: Sendable {
     private struct State {
         var latest = HTTPProgress()
@@ -76,7 +78,7 @@ package final class ProgressMeter: Sendable {
 
     package init(_ handler: @escaping HTTPProgress.Handler) { self.handler = handler }
 
-    /// Notes where the transfer is, and tells it when the last report is long enough ago.
+    /// Records the progress, and reports it if enough time has passed since the last report.
     package func update(_ progress: HTTPProgress) {
         let now = ContinuousClock.now
         let isDue = state.withLock { state in
@@ -89,7 +91,7 @@ package final class ProgressMeter: Sendable {
         if isDue { handler(progress) }
     }
 
-    /// Makes the last report. Only the first call does.
+    /// Sends the last report. Only the first call has an effect.
     package func end() {
         let last: HTTPProgress? = state.withLock { state in
             guard !state.hasEnded else { return nil }

@@ -1,23 +1,23 @@
 import Platform
 import Synchronization
 
-/// An answer whose content comes while it is read.
+/// A response whose content arrives while it is read.
 ///
 /// ```swift
-/// let answer = try await transport.stream(request)
-/// for try await chunk in answer.body { try file.write(contentsOf: chunk) }
+/// let response = try await transport.stream(request)
+/// for try await chunk in response.body { try file.write(contentsOf: chunk) }
 /// ```
 public struct HTTPStreamedResponse: Sendable {
-    /// The status code, 200 to 599. An answer that says no streams its content like any other.
+    /// The status code, 200 to 599. Error responses stream their content too.
     public var status: Int
     /// The header fields.
     public var fields: HTTPFields
-    /// Where the answer came from, after redirects.
+    /// The URL of the response, after redirects.
     public var url: URL?
     /// The content, decompressed.
     public var body: HTTPResponseBody
 
-    /// An answer with this content.
+    /// Creates a response with this content.
     public init(status: Int, fields: HTTPFields = [:], body: HTTPResponseBody, url: URL? = nil) {
         self.status = status
         self.fields = fields
@@ -25,10 +25,11 @@ public struct HTTPStreamedResponse: Sendable {
         self.url = url
     }
 
-    /// Reads the rest of the content and gives the whole answer.
+    /// Reads the rest of the content and returns the complete response.
     ///
-    /// - Parameter limit: The most bytes that the content may have.
-    /// - Throws: ``HTTPTransportError`` of the kind `responseTooLarge` where it has more, and what reading the content throws.
+    /// - Parameter limit: The maximum size of the content in bytes.
+    /// - Throws: ``HTTPTransportError`` of the kind `responseTooLarge` if the content is larger. Errors of reading the
+    ///   content.
     public func whole(limit: Int = 1 << 20) async throws -> HTTPResponse {
         var content = Data()
         for try await chunk in body {
@@ -48,48 +49,49 @@ extension HTTPStreamedResponse: Redacted {
     public var description: String { "HTTP \(status), streamed" }
 }
 
-/// The content of an answer as chunks of bytes, in the size in which they came. It can be read once.
+/// The content of a response as chunks of the size in which they arrive. It can be read once.
 ///
-/// A reader that is slow slows the server down: about half a megabyte waits in memory, and then the connection is not read. Once the last
-/// copy of the body is gone before its end, or the reading task is cancelled, the connection is closed.
+/// A slow reader slows the server down: about half a megabyte is buffered, then the connection is not read. The
+/// connection is closed when
+/// the last copy of the body is released before its end, or when the reading task is cancelled.
 public struct HTTPResponseBody: AsyncSequence, Sendable {
-    /// One chunk; never empty.
+    /// A chunk, never empty.
     public typealias Element = Data
 
     let source: any ResponseBodySource
 
     package init(source: any ResponseBodySource) { self.source = source }
 
-    /// Content that is already there.
+    /// Creates content from bytes.
     public init(_ bytes: Data) { source = MemoryBody(bytes) }
 
-    /// Content that the function gives chunk by chunk, nil at the end: for transports of your own.
+    /// Creates content from a function that returns chunks, and `nil` at the end. For custom transports.
     public init(next: @escaping @Sendable () async throws -> Data?) { source = FunctionBody(function: next) }
 
-    /// Reads the content.
+    /// An iterator over the chunks.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let source: any ResponseBodySource
 
-        /// The next chunk, or nil at the end.
+        /// Returns the next chunk, or `nil` at the end.
         ///
-        /// - Throws: ``HTTPTransportError`` when the content does not come to its end; `CancellationError` when the task was cancelled.
+        /// - Throws: ``HTTPTransportError`` if the content is incomplete; `CancellationError` if the task is cancelled.
         public mutating func next() async throws -> Data? { try await source.next() }
     }
 
-    /// Reads the content from where the last reader left off.
+    /// Returns an iterator that continues where the last one stopped.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: source) }
 }
 
-/// Where the chunks of an answer come from.
+/// A source of response chunks.
 package protocol ResponseBodySource: Sendable {
-    /// The next chunk, or nil at the end.
+    /// Returns the next chunk, or `nil` at the end.
     func next() async throws -> Data?
-    /// Writes the rest to a file.
+    /// Writes the remaining content to a file.
     func write(to file: OpenFile) async throws
 }
 
 extension ResponseBodySource {
-    /// Chunk by chunk, each on a thread where waiting for a disk does no harm.
+    /// Writes each chunk on a thread that may block for a disk.
     package func write(to file: OpenFile) async throws {
         while let chunk = try await next() {
             try await FileThread.run { () throws(HTTPFileError) in try file.write(chunk) }

@@ -1,13 +1,13 @@
-/// A certificate by which a server that asks knows who connects (TLS client authentication).
+/// A certificate that authenticates the client to a server (mutual TLS).
 ///
-/// [RFC 8705](https://www.rfc-editor.org/rfc/rfc8705)
+/// See [RFC 8705](https://www.rfc-editor.org/rfc/rfc8705).
 public struct ClientCertificate: Sendable, Hashable {
-    /// The path of a PEM file with the certificate, and after it those that lead to its authority.
+    /// The path of a PEM file with the certificate, followed by the intermediate certificates.
     public var certificateFile: String
     /// The path of a PEM file with the private key, without a passphrase.
     public var keyFile: String
 
-    /// The certificate in these files. They are read with each new connection.
+    /// Creates a certificate from these files. They are read for each new connection.
     public init(certificateFile: String, keyFile: String) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile

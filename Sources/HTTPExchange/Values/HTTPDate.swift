@@ -1,10 +1,10 @@
 import Platform
 
-/// Dates as HTTP writes them.
+/// Dates in HTTP format.
 ///
-/// [RFC 9110 section 5.6.7](https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7)
+/// See [RFC 9110 section 5.6.7](https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7).
 public enum HTTPDate {
-    /// Returns the date of a text in any of the three forms, or `nil`.
+    /// Returns the date in any of the three formats, or `nil` if the text is not a date.
     public static func parse(_ text: String) -> Date? {
         guard text.utf8.count <= 64 else { return nil }
         let parts = text.split { $0 == " " || $0 == "," || $0 == "-" }
@@ -19,7 +19,7 @@ public enum HTTPDate {
         return Date(year: year, month: month, day: day, time: parts[4])
     }
 
-    /// Returns a date as HTTP writes it, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// Returns a date in HTTP format, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
     package static func text(_ secondsSince1970: Int) -> String {
         let date = UTCDate(secondsSince1970: max(secondsSince1970, 0))
         let weekday = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][date.weekday]

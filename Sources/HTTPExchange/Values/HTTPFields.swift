@@ -1,15 +1,15 @@
-/// The header fields of a request or an answer: an ordered list whose names are compared without case.
+/// The header fields of a request or a response: an ordered list with case-insensitive names.
 ///
-/// [RFC 9110 section 5](https://www.rfc-editor.org/rfc/rfc9110#section-5)
+/// See [RFC 9110 section 5](https://www.rfc-editor.org/rfc/rfc9110#section-5).
 public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, Sequence {
-    /// One field line.
+    /// A field line.
     public struct Field: Sendable, Equatable {
-        /// The name as it was written.
+        /// The name as written.
         public var name: String
-        /// The value without the white space around it.
+        /// The value without surrounding white space.
         public var value: String
 
-        /// A field of this name and value.
+        /// Creates a field line.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
@@ -18,15 +18,15 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, S
 
     private var fields: [Field] = []
 
-    /// No fields.
+    /// Creates an empty list of fields.
     public init() {}
 
-    /// Fields in the order written here; a name may stand more than once.
+    /// Creates fields in this order. A name can be repeated.
     public init(dictionaryLiteral elements: (String, String)...) {
         fields = elements.map { Field(name: $0.0, value: $0.1) }
     }
 
-    /// The first value of this name, or nil. Setting replaces every field of the name; nil removes them.
+    /// The first value of this name, or `nil`. Setting it replaces all fields of the name; `nil` removes them.
     public subscript(name: String) -> String? {
         get { fields.first { Self.matches($0.name, name) }?.value }
         set {
@@ -47,12 +47,12 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, S
         }
     }
 
-    /// Every value of this name, in order.
+    /// Returns all values of this name in order.
     public func values(for name: String) -> [String] {
         fields.filter { Self.matches($0.name, name) }.map(\.value)
     }
 
-    /// Adds a field line, keeping those of the same name.
+    /// Appends a field line and keeps other lines of the same name.
     public mutating func append(name: String, value: String) {
         fields.append(Field(name: name, value: value))
     }
@@ -60,23 +60,23 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, S
     /// The number of field lines.
     public var count: Int { fields.count }
 
-    /// Goes through the field lines in order.
+    /// Returns an iterator over the field lines in order.
     public func makeIterator() -> IndexingIterator<[Field]> { fields.makeIterator() }
 
-    /// Whether a text can be the value of a field: it has no control character except the tab.
+    /// Returns whether the string is a valid field value: it has no control character except tab.
     ///
     /// See RFC 9110 section 5.5.
     package static func isValue(_ text: some StringProtocol) -> Bool { text.utf8.allSatisfy(isValueByte) }
 
-    /// Whether a byte can be in the value of a field.
+    /// Returns whether the byte is allowed in a field value.
     package static func isValueByte(_ byte: UInt8) -> Bool { byte == 0x09 || (byte >= 0x20 && byte != 0x7F) }
 
-    /// Whether a text is a token, such as a method or the name of a field.
+    /// Returns whether the string is a token, such as a method or a field name.
     package static func isToken(_ text: some StringProtocol) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy(isTokenByte)
     }
 
-    /// Whether a byte can be in a token.
+    /// Returns whether the byte is allowed in a token.
     ///
     /// See RFC 9110 section 5.6.2.
     package static func isTokenByte(_ byte: UInt8) -> Bool {

@@ -1,41 +1,41 @@
-/// Why no answer came.
+/// The reason why there is no response.
 public struct HTTPTransportError: Error, Sendable, Equatable {
-    /// The kinds of failure.
+    /// The kinds of errors.
     public enum Kind: String, Sendable {
-        /// The host's name has no address.
+        /// The host name cannot be resolved.
         case cannotResolveHost
-        /// Nothing accepted the connection.
+        /// The connection failed.
         case cannotConnect
-        /// The connection ended before the answer did, or the answer was not HTTP.
+        /// The connection ended before the response was complete, or the response was not HTTP.
         case connectionLost
-        /// The answer was not complete in the request's time.
+        /// The response was not complete within the time limit.
         case timedOut
-        /// No secure connection: the certificate is not trusted, does not match, or no protocol is shared.
+        /// TLS failed: the certificate is not trusted or does not match, or there is no common protocol version.
         case tls
-        /// The proxy could not be reached or refused.
+        /// The proxy is unreachable or rejected the request.
         case proxy
-        /// The answer has more bytes than the request allows.
+        /// The response exceeds the maximum size.
         case responseTooLarge
-        /// A plain http address that is not this machine.
+        /// The URL uses plain HTTP and is not loopback.
         case plainHTTPRefused
-        /// A redirect that the policy does not allow.
+        /// The policy does not allow the redirect.
         case redirectRefused
-        /// The request cannot be sent: not http(s), a field with a line break, an unreadable CA file.
+        /// The request is invalid: not http(s), a field with a line break, an unreadable CA file.
         case invalidRequest
-        /// The response is not from the server but from a network that requires a sign-in, or from a proxy.
+        /// The response is not from the server but from a network with a login page, or from a proxy.
         case intercepted
-        /// Anything else.
+        /// Any other error.
         case other
     }
 
-    /// What kind of failure it was.
+    /// The kind of error.
     public var kind: Kind
-    /// The host that was asked, with its port where one was named.
+    /// The host of the request, with its port if the URL has one.
     public var host: String
-    /// What the system said, in words. No secrets.
+    /// The explanation of the system. Contains no secrets.
     public var reason: String
 
-    /// A failure of this kind.
+    /// Creates an error of this kind.
     public init(_ kind: Kind, host: String, reason: String) {
         self.kind = kind
         self.host = host

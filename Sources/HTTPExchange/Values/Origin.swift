@@ -2,15 +2,16 @@ import Platform
 
 /// The scheme, host and port of a URL: the server to which a token may go.
 ///
-/// The text that will be sent is read byte by byte and compared with the result of `URL`, so that two parsers never
-/// disagree about the host.
+/// The string is parsed byte by byte and compared with the result of `URL`, so that two parsers never disagree about
+/// the host.
 package struct Origin: Hashable, Sendable, CustomStringConvertible {
     package let scheme: String
     package let host: String
     package let port: Int
 
-    /// Creates the origin of an absolute http or https URL; `nil` for any other text, also for a user name or a
-    /// percent-encoded host.
+    /// Creates the origin of an absolute http or https URL.
+    ///
+    /// Returns `nil` for any other string, and for a URL with a user name or a percent-encoded host.
     package init?(_ text: String) {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let scheme = text[..<colon].lowercased()
@@ -42,8 +43,10 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Returns whether all programs read a host in the same way: an IPv6 address in brackets, an IPv4 address of four decimal
-    /// numbers, or a name that does not end in a number. A name such as `0x7f.1` is an address to some.
+    /// Returns whether all programs parse a host the same way: an IPv6 address in brackets, an IPv4 address of four
+    /// decimal numbers, or a name that does not end in a number.
+    ///
+    /// Some programs treat a name such as `0x7f.1` as an address.
     package static func isHost(_ host: String) -> Bool {
         if host.utf8.first == UInt8(ascii: "[") {
             var address = in6_addr()
@@ -59,7 +62,7 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
         return inet_pton(AF_INET, host, &address) == 1
     }
 
-    /// The URL of the origin, with the port if it is not the default of the scheme.
+    /// The URL of the origin, with the port unless it is the default of the scheme.
     package var description: String {
         port == (scheme == "https" ? 443 : 80) ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(port)"
     }

@@ -2,9 +2,9 @@
 ///
 /// See RFC 3986 section 2.1.
 package enum PercentEncoding {
-    /// Returns the bytes as text, with each byte percent-encoded that the predicate rejects.
+    /// Returns the bytes as a string, and percent-encodes each byte that the predicate rejects.
     ///
-    /// - Parameter isKept: Whether a byte, which must be ASCII, stays as it is.
+    /// - Parameter isKept: Whether a byte, which must be ASCII, stays unchanged.
     package static func encode(_ bytes: some Sequence<UInt8>, keeping isKept: (UInt8) -> Bool) -> String {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.underestimatedCount)
@@ -32,7 +32,7 @@ package enum PercentEncoding {
         }
     }
 
-    /// Whether a byte is an unreserved character: a letter, a digit, or one of `-._~`.
+    /// Returns whether a byte is an unreserved character: a letter, a digit, or one of `-._~`.
     package static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
@@ -40,7 +40,7 @@ package enum PercentEncoding {
         }
     }
 
-    /// Returns the decoded text, or `nil` if an escape is malformed or the bytes are not UTF-8.
+    /// Returns the decoded string, or `nil` if an escape is malformed or the bytes are not UTF-8.
     ///
     /// - Parameter plusIsSpace: Whether a plus sign is a space, as in a form.
     package static func decode(_ bytes: some Sequence<UInt8>, plusIsSpace: Bool = false) -> String? {

@@ -1,40 +1,46 @@
 import Platform
 
-/// Which servers are believed to be who they say, beyond the system's authorities. There is no way to believe every server.
+/// The trusted certificates and keys in addition to the system's authorities. Verification cannot be disabled.
 public struct ServerTrust: Sendable, Hashable {
-    /// The path of a PEM file of certificate authorities that are trusted in addition to the system's, in place of the transport's own
-    /// file. It is read once for a transport; where it cannot be read or is not PEM, requests end with `invalidRequest`.
+    /// The path of a PEM file with additional certificate authorities, which replaces the transport's own file.
+    ///
+    /// Each transport reads it once. If it is unreadable or not PEM, requests fail with `invalidRequest`.
     public var caFile: String?
-    /// The public keys, one of which the server must have in addition to a trusted certificate; empty: any key. A redirect to a server
-    /// with none of them fails, too.
+    /// The pinned public keys. The server must have one of them in addition to a trusted certificate. Empty means any
+    /// key.
+    ///
+    /// A redirect to a server without a pinned key fails too.
     public var pinnedKeys: Set<PublicKeyPin>
 
-    /// Trust beyond the system's.
+    /// Creates additional trust.
     public init(caFile: String? = nil, pinnedKeys: Set<PublicKeyPin> = []) {
         self.caFile = caFile
         self.pinnedKeys = pinnedKeys
     }
 
-    /// The system's authorities, and the transport's own file.
+    /// The trust in the system's authorities and the transport's own file.
     public static let system = ServerTrust()
 }
 
-/// The SHA-256 of a server's public key, as its certificate has it (SubjectPublicKeyInfo, DER).
+/// The SHA-256 digest of a server's public key in its certificate (SubjectPublicKeyInfo, DER).
 ///
 /// For a certificate it is
-/// `openssl x509 -in server.pem -noout -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64`.
+/// `openssl x509 -in server.pem -noout -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary |
+/// base64`.
 ///
-/// [RFC 7469 section 2.4](https://www.rfc-editor.org/rfc/rfc7469#section-2.4)
+/// See [RFC 7469 section 2.4](https://www.rfc-editor.org/rfc/rfc7469#section-2.4).
 public struct PublicKeyPin: Sendable, Hashable, CustomStringConvertible {
     /// The digest in base64, 44 characters.
     public let base64: String
 
-    /// The pin that this text spells: 32 bytes in base64, alone or after `sha256/`, `sha256//` or `pin-sha256=`. Nil for anything else.
+    /// Creates a pin from 32 bytes in base64, optionally with the prefix `sha256/`, `sha256//` or `pin-sha256=`.
+    ///
+    /// Returns `nil` for any other string.
     public init?(_ text: String) {
         var rest = text[...]
         for prefix in ["sha256/", "pin-sha256="] where rest.hasPrefix(prefix) {
             rest = rest.dropFirst(prefix.count)
-            // A digest in base64 can begin with a slash, too.
+            // A base64 digest can also begin with a slash.
             if rest.utf8.count == 45, rest.first == "/" { rest = rest.dropFirst() }
             break
         }
@@ -45,6 +51,6 @@ public struct PublicKeyPin: Sendable, Hashable, CustomStringConvertible {
         base64 = digest.base64EncodedString()
     }
 
-    /// `sha256/` and the digest.
+    /// The digest with the prefix `sha256/`.
     public var description: String { "sha256/\(base64)" }
 }

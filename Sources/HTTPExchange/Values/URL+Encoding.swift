@@ -1,15 +1,16 @@
 import Platform
 
 extension URL {
-    /// The address that a person or a server wrote, nil where it is none.
+    /// Creates a URL from user input or a server's response, or returns `nil` if it is invalid.
     ///
-    /// Bytes that cannot stand in an address are percent-encoded one by one, as are brackets outside of the host and a `%` without two
-    /// digits behind it. Everything else stays as it was written: `URL(string:)` encodes a whole component, its `%` included, as soon as
-    /// one of its bytes is wrong, and `x%20y` then means another thing.
+    /// Percent-encodes invalid bytes individually, brackets outside of the host, and a `%` without two digits after it.
+    /// All other bytes stay:
+    /// `URL(string:)` encodes a whole component, including its `%`, if one byte is invalid, which changes the meaning
+    /// of `x%20y`.
     ///
-    /// - Parameter base: what an address without a scheme or a host is relative to.
+    /// - Parameter base: the base of a relative URL.
     ///
-    /// [RFC 3986 section 2](https://www.rfc-editor.org/rfc/rfc3986#section-2)
+    /// See [RFC 3986 section 2](https://www.rfc-editor.org/rfc/rfc3986#section-2).
     package init?(written text: String, relativeTo base: URL? = nil) {
         let encoded = Self.encoded(text)
         guard let url = URL(string: encoded, encodingInvalidCharacters: false) else { return nil }
@@ -50,7 +51,7 @@ extension URL {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Where the host and the port stand: behind `//`, which comes first or after the scheme.
+    /// Returns the range of host and port, after `//` at the start or after the scheme.
     private static func authority(of bytes: [UInt8]) -> Range<Int> {
         let scheme = bytes.prefix { byte in
             switch byte {

@@ -6,10 +6,10 @@ extension URL {
         String(absoluteString.prefix { $0 != "?" && $0 != "#" })
     }
 
-    /// Whether the host is this machine: 127.0.0.0/8, `[::1]` or `localhost`.
+    /// Whether the host is loopback: 127.0.0.0/8, `[::1]` or `localhost`.
     public var isLoopback: Bool { host(percentEncoded: false).map(Self.isLoopbackHost) ?? false }
 
-    /// Whether the host of a URL, an IPv6 address with or without brackets, is this machine.
+    /// Returns whether a host, with or without brackets around an IPv6 address, is loopback.
     package static func isLoopbackHost(_ host: String) -> Bool {
         let host = host.lowercased()
         if host == "localhost" || host == "::1" || host == "[::1]" { return true }
@@ -17,7 +17,7 @@ extension URL {
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
     }
 
-    /// The scheme, host and port in lower case, such as `https://example.com:443`, or `nil` if the URL has no host.
+    /// The scheme, host and port in lowercase, such as `https://example.com:443`, or `nil` if the URL has no host.
     ///
     /// See RFC 6454 section 4.
     package var origin: String? {
@@ -25,7 +25,7 @@ extension URL {
         return "\(scheme)://\(host):\(port ?? (scheme == "https" ? 443 : 80))"
     }
 
-    /// Whether both URLs have the same scheme, host and port.
+    /// Returns whether both URLs have the same scheme, host and port.
     package func hasOrigin(of other: URL) -> Bool { origin != nil && origin == other.origin }
 
     /// The host and, if the URL contains one, the port, for messages.
