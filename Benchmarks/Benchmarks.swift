@@ -11,15 +11,15 @@
     import Darwin
 #endif
 
-/// A group of figures.
+/// A group of measurements.
 struct Benchmark: Sendable {
     /// The name on the command line.
     let name: String
-    /// Measures, and hands over each figure as soon as it is there.
+    /// Runs the measurements, and passes each figure to `show` immediately.
     let run: @MainActor @Sendable (_ show: @MainActor (Figure) -> Void) async throws -> Void
 }
 
-/// `swift run -c release benchmarks [NAME…]`: figures beside those of programs that do the same.
+/// `swift run -c release benchmarks [NAME…]`: compares lodge and its libraries with similar programs.
 @main
 @MainActor
 enum Benchmarks {
@@ -39,12 +39,12 @@ enum Benchmarks {
         let known = all.map(\.name).joined(separator: ", ")
         if let unknown = wanted.first(where: { name in !all.contains { $0.name == name } }) {
             say(
-                "error: no benchmark \(unknown.debugDescription)\nhint: there are \(known); without a name all of them run"
+                "error: no benchmark \(unknown.debugDescription)\nhint: expected \(known); without a name, all run"
             )
             exit(2)
         }
         #if DEBUG
-            say("error: figures of a debug build say nothing\nhint: swift run -c release benchmarks")
+            say("error: measurements of a debug build are meaningless\nhint: swift run -c release benchmarks")
             exit(2)
         #else
             await measure(wanted.isEmpty ? all : all.filter { wanted.contains($0.name) })
@@ -57,7 +57,7 @@ enum Benchmarks {
             do {
                 try await benchmark.run {
                     print($0.line)
-                    // A run that is ended early leaves what it measured.
+                    // An interrupted run keeps the measurements until then.
                     fflush(nil)
                 }
             } catch {
@@ -70,7 +70,7 @@ enum Benchmarks {
     }
 }
 
-/// Says something that is no figure, on standard error.
+/// Prints a message on standard error.
 func say(_ text: String) {
     let bytes = Array((text + "\n").utf8)
     _ = write(2, bytes, bytes.count)

@@ -10,12 +10,12 @@ import Synchronization
     import Foundation
 #endif
 
-/// `browse` in a terminal: from a key to the screen with 10,000 people in the list, what it costs while nobody types, and how many
-/// requests a pause in typing is worth. Beside it `less` with as many lines.
+/// `browse` in a terminal: the time from a key to the screen with 10,000 users in the list, the cost while idle, and
+/// the number of requests for each pause in typing. Compared with `less` and as many lines.
 @MainActor
 enum BrowseBenchmark {
     private static let people = 10_000
-    /// As many letters as a query takes are fewer than 250.
+    /// A query has room for fewer than 250 letters.
     private static let keys = 200
     private static let rest = 5.0
 
@@ -52,7 +52,8 @@ enum BrowseBenchmark {
     ) throws -> (ours: Samples, peer: Samples) {
         var samples: (ours: Samples, peer: Samples) = (Samples(), Samples())
         for number in 0..<keys {
-            // Faster than a pause: nothing is asked of the directory meanwhile. What less shows for a line down is what it has for a letter.
+            // Faster than the search delay, so browse sends no request. For less, a line down is equivalent to a
+            // letter.
             samples.ours.values.append(try ours.time(of: String(key(number))) * 1000)
             samples.peer.values.append(try peer.time(of: "j") * 1000)
         }
@@ -73,7 +74,8 @@ enum BrowseBenchmark {
         return sorted.isEmpty ? .nan : sorted[min(sorted.count - 1, sorted.count * 99 / 100)]
     }
 
-    /// Processor time in some seconds in which nobody types. Dispatch looks at its threads once a second, for 40 microseconds.
+    /// Measures the processor time while no key is pressed. Dispatch checks its threads once a second, which takes 40
+    /// microseconds.
     private static func idle(_ ours: PseudoTerminal, _ peer: PseudoTerminal, _ show: @MainActor (Figure) -> Void) throws
     {
         for terminal in [ours, peer] { terminal.read(for: 2) }
@@ -87,7 +89,7 @@ enum BrowseBenchmark {
                 peer: Samples([(peerAfter - peerBefore) * 1000]), goal: .oursAtMost(1)))
     }
 
-    /// Words typed without a pause inside: one request each.
+    /// Types words without pauses inside: one request for each word.
     private static func requests(
         _ ours: PseudoTerminal, _ scene: BrowseScene, _ show: @MainActor (Figure) -> Void
     ) throws {
@@ -103,13 +105,13 @@ enum BrowseBenchmark {
         }
         show(
             Figure(
-                name: "browse: requests while \(words.count) words are typed", unit: "", digits: 0,
+                name: "browse: requests for \(words.count) typed words", unit: "", digits: 0,
                 ours: Samples([Double(scene.searches - before)]), peerName: "pauses",
                 peer: Samples([Double(words.count)]), goal: .atMost(1)))
     }
 }
 
-/// A directory on loopback that gives 10,000 people at once, whatever is asked, and an account to ask it as.
+/// A directory on loopback that returns 10,000 users immediately for any request, and an account for it.
 @MainActor
 final class BrowseScene {
     private let folder: TemporaryFolder
@@ -117,7 +119,7 @@ final class BrowseScene {
     private let count: RequestCount
     private var environment: [String: String]
 
-    /// How many lists of people were asked for.
+    /// The number of requested user lists.
     var searches: Int { count.value }
 
     init(people: Int, environment: [String: String]) async throws {
@@ -179,7 +181,7 @@ final class BrowseScene {
     }
 }
 
-/// A number that a thread of the listener counts up.
+/// A thread-safe counter.
 private final class RequestCount: Sendable {
     private let number = Mutex(0)
 

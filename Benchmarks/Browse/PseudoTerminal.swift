@@ -6,22 +6,22 @@
     import Darwin
 #endif
 
-/// A program in a terminal of its own, whose other side is here.
+/// A program in a separate terminal, whose other side is in this process.
 @MainActor
 final class PseudoTerminal {
     private let master: Int32
     private let child: pid_t
-    /// Everything that was shown so far and not forgotten.
+    /// The output since the last ``forget()``.
     private(set) var shown: [UInt8] = []
 
-    /// `POSIX_SPAWN_SETSID`, which Glibc shows only to programs that ask for GNU's extensions.
+    /// `POSIX_SPAWN_SETSID`, which Glibc declares only with GNU extensions.
     #if canImport(Darwin)
         private static let newSession = Int16(POSIX_SPAWN_SETSID)
     #else
         private static let newSession: Int16 = 0x80
     #endif
 
-    /// Starts a program in a terminal of this size.
+    /// Creates a terminal of this size and starts a program in it.
     init(_ program: Program, columns: UInt16 = 120, rows: UInt16 = 40) throws(BenchmarkError) {
         let name: String
         (master, name) = try Self.open()
@@ -31,7 +31,7 @@ final class PseudoTerminal {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // The first terminal that the leader of a session opens becomes its own.
+        // The first terminal that a session leader opens becomes its controlling terminal.
         posix_spawn_file_actions_addopen(&actions, 0, name, O_RDWR, 0)
         posix_spawn_file_actions_adddup2(&actions, 0, 1)
         posix_spawn_file_actions_adddup2(&actions, 0, 2)
@@ -48,16 +48,16 @@ final class PseudoTerminal {
         defer { for text in words + variables { free(text) } }
         var child = pid_t()
         guard posix_spawn(&child, program.path, &actions, &attributes, &words, &variables) == 0 else {
-            throw BenchmarkError("\(program.path) cannot be started")
+            throw BenchmarkError("\(program.path) cannot start")
         }
         self.child = child
     }
 
-    /// Our side, and the name of the program's.
+    /// Opens a pseudoterminal and returns its master and the name of its slave.
     private static func open() throws(BenchmarkError) -> (master: Int32, name: String) {
-        let failure = BenchmarkError("the system gives no pseudoterminal")
+        let failure = BenchmarkError("the system has no free pseudoterminal")
         #if os(Linux)
-            // Glibc shows posix_openpt only to programs that ask for it; this is what it does.
+            // Glibc declares posix_openpt only with a feature macro; this is its implementation.
             let master = openFile("/dev/ptmx", O_RDWR | O_NOCTTY)
             var (number, isLocked): (UInt32, Int32) = (0, 0)
             guard master >= 0, ioctl(master, 0x4004_5431, &isLocked) == 0, ioctl(master, 0x8004_5430, &number) == 0
@@ -84,13 +84,13 @@ final class PseudoTerminal {
         _ = closeFile(master)
     }
 
-    /// Types.
+    /// Types `text`.
     func type(_ text: String) {
         let bytes = Array(text.utf8)
         _ = write(master, bytes, bytes.count)
     }
 
-    /// Reads what comes in this time, in seconds; the time of the last that came.
+    /// Reads for this time, in seconds, and returns the time of the last byte.
     @discardableResult
     func read(for seconds: Double) -> Double? {
         let end = Seconds.elapsed + seconds
@@ -102,7 +102,7 @@ final class PseudoTerminal {
         return last
     }
 
-    /// Reads until this was shown.
+    /// Reads until the terminal shows `text`.
     func wait(for text: String, seconds: Double = 60) throws(BenchmarkError) {
         let wanted = Array(text.utf8)
         let end = Seconds.elapsed + seconds
@@ -114,7 +114,7 @@ final class PseudoTerminal {
         }
     }
 
-    /// From a key until all that it changes was shown: the last bytes before a silence of 4 ms.
+    /// Returns the time from a key to the end of its output: the last bytes before a pause of 4 ms.
     func time(of key: String) throws(BenchmarkError) -> Double {
         shown = []
         let begin = Seconds.elapsed
@@ -137,7 +137,7 @@ final class PseudoTerminal {
         return true
     }
 
-    /// The processor time of the program so far, in seconds; nil where the system does not tell it so exactly.
+    /// The processor time of the program in seconds, or `nil` if the system does not report it precisely.
     var processor: Double? {
         #if os(Linux)
             var clock = clockid_t()

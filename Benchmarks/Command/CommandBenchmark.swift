@@ -1,4 +1,4 @@
-/// Whole processes of `lodge` beside those of curl and of Python.
+/// Compares complete processes of `lodge` with curl and Python.
 @MainActor
 enum CommandBenchmark {
     private static let rounds = 60
@@ -8,7 +8,7 @@ enum CommandBenchmark {
         let environment = Environment.ofThisProcess
         let curl = try Program.find("curl", in: environment)
         let binary = try CommandBinary.find(environment: environment)
-        say("Measured: \(binary.path) (\(binary.kind), \(binary.size) bytes) beside \(curl)")
+        say("Measured: \(binary.path) (\(binary.kind), \(binary.size) bytes), compared with \(curl)")
         let curlVersion = Program(path: curl, arguments: ["--version"], environment: environment)
         let version = Program(path: binary.path, arguments: ["--version"], environment: environment)
         try await compare("version", version, curlVersion, "curl --version", goal: .atMost(2), show)
@@ -20,15 +20,15 @@ enum CommandBenchmark {
         try await compare(
             "search", try search.command(binary), try search.curl(curl), "curl", goal: .atMost(1.5), show)
         guard let python = Python.find(environment: environment) else {
-            say("Beside Python nothing is measured: msal and requests are missing; make bench installs them.")
+            say("The comparison with Python is skipped: msal and requests are missing; make bench installs them.")
             return
         }
         try await compare(
-            "search beside msal", try search.command(binary), try search.python(python), "Python",
+            "search compared with msal", try search.command(binary), try search.python(python), "Python",
             goal: .atMost(1 / 12), rounds: 20, show)
     }
 
-    /// Wall time, processor time and memory of two programs.
+    /// Measures wall time, processor time and memory of two programs.
     private static func compare(
         _ name: String, _ ours: Program, _ peer: Program, _ peerName: String, goal: Goal, rounds: Int = rounds,
         _ show: @MainActor (Figure) -> Void

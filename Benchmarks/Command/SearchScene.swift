@@ -10,7 +10,7 @@ import Synchronization
     import Foundation
 #endif
 
-/// A signed-in account in a store of its own, and a directory on loopback that always gives the same answer.
+/// A signed-in account in a separate store, and a directory on loopback with a constant response.
 @MainActor
 final class SearchScene {
     private let folder: TemporaryFolder
@@ -43,7 +43,7 @@ final class SearchScene {
                 status: 200, fields: ["Content-Type": "application/json"], body: people)
         }
         var environment = environment
-        // What the person's own environment says must not lead to the person's own accounts.
+        // The user's environment must not select the user's real store.
         environment["LODGE_STORE"] = nil
         environment["HOME"] = folder.path
         self.environment = environment
@@ -72,7 +72,7 @@ final class SearchScene {
         """
     }
 
-    /// Our program, which must find who is there.
+    /// Returns the `lodge search` program, after a check that it finds the user.
     func command(_ binary: CommandBinary) throws -> Program {
         let program = Program(
             path: binary.path,
@@ -81,40 +81,40 @@ final class SearchScene {
             ],
             environment: environment)
         guard try program.output().contains("ada@contoso.example") else {
-            throw BenchmarkError("lodge search does not find who is there")
+            throw BenchmarkError("lodge search does not find the user")
         }
         return program
     }
 
-    /// Our program, which must give the token that is kept.
+    /// Returns the `lodge token` program, after a check that it prints the stored token.
     func token(_ binary: CommandBinary) throws -> Program {
         let program = Program(
             path: binary.path,
             arguments: ["token", "--settings", folder.path + "/settings.json", "--store", folder.path + "/store"],
             environment: environment)
         guard try program.output() == TokenAnswer.standardToken + "\n" else {
-            throw BenchmarkError("lodge token does not give the token that is kept")
+            throw BenchmarkError("lodge token does not print the stored token")
         }
         return program
     }
 
-    /// A Python script that has MSAL find the token in its cache and asks for the same address with it.
+    /// Returns a Python script that gets the token from MSAL's cache and requests the same URL with it.
     func python(_ python: Python) throws -> Program {
-        guard let target = targets.last else { throw BenchmarkError("lodge search asked for nothing") }
+        guard let target = targets.last else { throw BenchmarkError("lodge search sent no request") }
         let words = [
             folder.path + "/msal.json", TokenAnswer.standardToken, "http://127.0.0.1:\(listener.port)\(target)",
         ]
         _ = try python.script("search.py", words + ["prepare"], environment).run()
         let program = python.script("search.py", words, environment)
         guard try program.output().contains("ada@contoso.example") else {
-            throw BenchmarkError("Python is not given the answer that lodge search is given")
+            throw BenchmarkError("Python and lodge search receive different responses")
         }
         return program
     }
 
-    /// curl with the address that our program asked for, and the same fields.
+    /// Returns curl with the URL and header fields of `lodge search`.
     func curl(_ path: String) throws -> Program {
-        guard let target = targets.last else { throw BenchmarkError("lodge search asked for nothing") }
+        guard let target = targets.last else { throw BenchmarkError("lodge search sent no request") }
         let program = Program(
             path: path,
             arguments: [
@@ -123,13 +123,13 @@ final class SearchScene {
             ],
             environment: environment)
         guard try program.output().contains("ada@contoso.example") else {
-            throw BenchmarkError("curl is not given the answer that lodge search is given")
+            throw BenchmarkError("curl and lodge search receive different responses")
         }
         return program
     }
 }
 
-/// What was asked for last.
+/// The target of the last request.
 final class RequestTargets: Sendable {
     private let target = Mutex<String?>(nil)
 

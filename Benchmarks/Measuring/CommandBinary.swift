@@ -11,20 +11,20 @@
     import Darwin
 #endif
 
-/// The `lodge` that is measured.
+/// The measured `lodge` binary.
 struct CommandBinary {
     let path: String
-    /// How it was built, in words.
+    /// A description of how it was built.
     let kind: String
 
-    /// Its bytes on the disk.
+    /// The size of the file in bytes.
     var size: Int {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// The one named by `BENCHMARK_LODGE`, else the one that is released, built for the purpose; where that cannot be built,
-    /// the one beside this program.
+    /// Returns the binary in `BENCHMARK_LODGE`, otherwise a new build of the released form, or if that fails, the
+    /// binary next to this program.
     @MainActor
     static func find(environment: [String: String]) throws(BenchmarkError) -> CommandBinary {
         if let path = environment["BENCHMARK_LODGE"], !path.isEmpty {
@@ -33,18 +33,18 @@ struct CommandBinary {
         do throws(BenchmarkError) {
             return try built(environment)
         } catch {
-            say("The released form is not measured: \(error)")
+            say("Cannot measure the released form: \(error)")
         }
         let beside = Self.directoryOfThisProgram + "/lodge"
         guard access(beside, X_OK) == 0 else {
-            throw BenchmarkError("there is no \(beside); run swift build -c release --product lodge first")
+            throw BenchmarkError("\(beside) does not exist; run swift build -c release --product lodge first")
         }
-        return CommandBinary(path: beside, kind: "beside this program")
+        return CommandBinary(path: beside, kind: "next to this program")
     }
 
-    /// Builds what is released: with Swift's libraries in it, and without symbols.
+    /// Builds the released form: statically linked with Swift's libraries, and without symbols.
     ///
-    /// A folder of its own, because SwiftPM builds everything in a folder in one way.
+    /// Uses a separate scratch folder, because SwiftPM builds everything in one folder with the same options.
     @MainActor
     private static func built(_ environment: [String: String]) throws(BenchmarkError) -> CommandBinary {
         var arguments = [
@@ -58,7 +58,7 @@ struct CommandBinary {
         let swift = Program(
             path: try Program.find("swift", in: environment), arguments: arguments, environment: environment)
         _ = try swift.run()
-        return CommandBinary(path: packageRoot + "/.build/released/release/lodge", kind: "built as it is released")
+        return CommandBinary(path: packageRoot + "/.build/released/release/lodge", kind: "built like a release")
     }
 
     private static var packageRoot: String {

@@ -1,16 +1,16 @@
-/// What a figure should be, against its peer.
+/// The expected value of a measurement relative to its peer.
 enum Goal {
-    /// At most so many times the peer's: for what costs.
+    /// At most this multiple of the peer's value: for costs.
     case atMost(Double)
-    /// At least so many times the peer's: for what is done in a second.
+    /// At least this multiple of the peer's value: for rates.
     case atLeast(Double)
-    /// A number of our own that must be reached, for what has no peer that does the same.
+    /// An absolute minimum, for a measurement without a comparable peer.
     case oursAtLeast(Double)
-    /// A number of our own that must not be passed.
+    /// An absolute maximum.
     case oursAtMost(Double)
-    /// A number of our own that must be met exactly.
+    /// An exact value.
     case oursExactly(Double)
-    /// Shown, not judged.
+    /// No goal.
     case none
 
     func isReached(ours: Double, ratio: Double) -> Bool? {
@@ -36,18 +36,18 @@ enum Goal {
     }
 }
 
-/// One line of the answer: ours beside a named peer's, measured in turns in the same run.
+/// A line of the results: our value next to a named peer's, measured alternately in the same run.
 struct Figure {
     var name: String
     var unit: String
-    /// How many digits of a value are shown after the point.
+    /// The number of decimal places.
     var digits = 2
     var ours: Samples
     var peerName: String
     var peer: Samples
     var goal: Goal
 
-    /// The median of the ratios of neighbouring samples: what slows the machine for a while slows both of a pair.
+    /// The ratios of neighboring samples: a temporary slowdown of the machine affects both samples of a pair.
     var ratio: Samples { Samples(zip(ours.values, peer.values).map { $1 > 0 ? $0 / $1 : .infinity }) }
 
     var line: String {
@@ -67,13 +67,13 @@ struct Figure {
     }
 }
 
-/// What was measured, several times.
+/// Repeated measurements.
 struct Samples {
     var values: [Double]
 
     init(_ values: [Double] = []) { self.values = values }
 
-    /// The middle one, or the mean of the two in the middle; not a number without samples.
+    /// The median, or NaN without samples.
     var median: Double {
         guard !values.isEmpty else { return .nan }
         let sorted = values.sorted()
@@ -84,7 +84,7 @@ struct Samples {
     var greatest: Double { values.max() ?? .nan }
 }
 
-/// The number with so many digits after the point.
+/// Formats a number with this many decimal places.
 func decimal(_ value: Double, _ digits: Int) -> String {
     guard value.isFinite, abs(value) < 1e15 else { return "\(value)" }
     var scale = 1.0

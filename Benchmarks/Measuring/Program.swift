@@ -6,46 +6,46 @@
     import Darwin
 #endif
 
-/// What ended a measurement.
+/// An error that ends a measurement.
 struct BenchmarkError: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// A program with its arguments, run from its beginning to its end.
+/// A program with its arguments.
 struct Program {
     /// The path of the file.
     var path: String
     var arguments: [String]
     var environment: [String: String]
 
-    /// What one run took.
+    /// The cost of one run.
     struct Run {
-        /// From before the start until the process is gone, in seconds.
+        /// The time from the start to the exit of the process, in seconds.
         var wall: Double
-        /// On processors, its own and the system's on its behalf, in seconds.
+        /// The user and system time of the process, in seconds.
         var processor: Double
     }
 
-    /// The program of this name in the directories of `PATH`.
+    /// Returns the path of a program in the folders of `PATH`.
     static func find(_ name: String, in environment: [String: String]) throws(BenchmarkError) -> String {
         for directory in (environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":") {
             let path = "\(directory)/\(name)"
             if access(path, X_OK) == 0 { return path }
         }
-        throw BenchmarkError("there is no program \(name) to compare with; install it and run the benchmark again")
+        throw BenchmarkError("\(name) is not installed; install it and run the benchmark again")
     }
 
-    /// Runs it once with its output thrown away.
+    /// Runs the program once and discards its output.
     ///
-    /// It waits on the calling thread, which must be the main one.
+    /// Waits on the calling thread, which must be the main thread.
     func run() throws(BenchmarkError) -> Run { try start(output: nil) }
 
-    /// The most memory of one run, in bytes; nil where GNU time is not there to tell.
+    /// Returns the peak memory of one run in bytes, or `nil` if GNU time is not installed.
     ///
-    /// What the system tells of a process that was started from here begins with the memory of this one. The small program
-    /// `time` starts it from its own.
+    /// For a child of this process, the system's figure includes this process's memory at the start. The small program
+    /// `time` avoids that.
     func peakMemory() throws(BenchmarkError) -> Int? {
         #if os(Linux)
             let time = "/usr/bin/time"
@@ -61,11 +61,11 @@ struct Program {
         #endif
     }
 
-    /// Runs it once and gives its standard output.
+    /// Runs the program once and returns its standard output.
     func output() throws(BenchmarkError) -> String {
         var file: [CChar] = Array("/tmp/benchmarks-XXXXXX".utf8CString)
         let descriptor = mkstemp(&file)
-        guard descriptor >= 0 else { throw BenchmarkError("no file for the output of \(path) can be made in /tmp") }
+        guard descriptor >= 0 else { throw BenchmarkError("cannot create a file for the output of \(path) in /tmp") }
         unlink(file)
         defer { close(descriptor) }
         _ = try start(output: descriptor)
@@ -96,7 +96,8 @@ struct Program {
         var status: Int32 = 0
         var usage = rusage()
         let begin = Seconds.elapsed
-        // Threads of Swift's pool have signals blocked, which a child would inherit: openssl speed waits for its alarm.
+        // Threads of Swift's pool have blocked signals, which the child would inherit: openssl speed waits for its
+        // alarm.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -106,13 +107,13 @@ struct Program {
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         let failure = posix_spawn(&process, path, &actions, &attributes, &words, &variables)
         guard failure == 0 else {
-            throw BenchmarkError("\(path) cannot be started: \(String(cString: strerror(failure)))")
+            throw BenchmarkError("\(path) cannot start: \(String(cString: strerror(failure)))")
         }
         while wait4(process, &status, 0, &usage) < 0, errno == EINTR {}
         let wall = Seconds.elapsed - begin
         guard status == 0 else {
             throw BenchmarkError(
-                "\(path) \(arguments.first ?? "") ended with the wait status \(status), expected 0; run it by hand to see why"
+                "\(path) \(arguments.first ?? "") exited with wait status \(status), expected 0; to see why, run it manually"
             )
         }
         return Run(

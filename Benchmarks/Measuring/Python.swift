@@ -11,12 +11,13 @@
     import Darwin
 #endif
 
-/// What people use instead: Python with `msal` and `requests`.
+/// Python with `msal` and `requests`, the usual alternative.
 struct Python {
-    /// The interpreter that has these packages.
+    /// The path of the interpreter.
     let path: String
 
-    /// The one named by `BENCHMARK_PYTHON`, else the one that `make bench` sets up, else `python3`; nil where it lacks the packages.
+    /// Returns the interpreter in `BENCHMARK_PYTHON`, in the environment of `make bench`, or in `PATH`, or `nil` if it
+    /// lacks the packages.
     @MainActor
     static func find(environment: [String: String]) -> Python? {
         let places = [
@@ -29,7 +30,7 @@ struct Python {
         return Python(path: path)
     }
 
-    /// A script of the folder `Peers`.
+    /// Returns a script of the folder `Peers`.
     func script(_ name: String, _ arguments: [String], _ environment: [String: String]) -> Program {
         Program(
             path: path, arguments: [Self.packageRoot + "/Benchmarks/Peers/" + name] + arguments,

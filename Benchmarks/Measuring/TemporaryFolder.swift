@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// A folder for the length of a benchmark.
+/// A temporary folder for a benchmark.
 struct TemporaryFolder {
     let path: String
 

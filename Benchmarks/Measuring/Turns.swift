@@ -6,9 +6,10 @@
     import Darwin
 #endif
 
-/// Two things measured in turns, after a warm-up that does not count.
+/// Measures two operations alternately, after a warm-up that does not count.
 ///
-/// On the main thread, which may wait. Which of the two goes first changes from round to round, so that neither always finds what the other left in a cache.
+/// Runs on the main thread, which may block. The order changes from round to round, so that neither operation always
+/// benefits from the caches of the other.
 @MainActor
 func inTurns<Sample: Sendable>(
     rounds: Int, warmUp: Int = 2, ours: () async throws -> Sample, peer: () async throws -> Sample
@@ -33,9 +34,9 @@ func inTurns<Sample: Sendable>(
 
 /// Clocks, in seconds.
 enum Seconds {
-    /// Time that passes, whatever the process does.
+    /// The elapsed time.
     static var elapsed: Double { read(CLOCK_MONOTONIC) }
-    /// Time that this thread was on a processor: the time of other programs does not count.
+    /// The processor time of this thread, which excludes other programs.
     static var ofThisThread: Double { read(CLOCK_THREAD_CPUTIME_ID) }
 
     private static func read(_ clock: clockid_t) -> Double {
@@ -45,7 +46,7 @@ enum Seconds {
     }
 }
 
-/// How often `body` runs in a second of this thread's processor time, over about `seconds`.
+/// Returns how often `body` runs per second of this thread's processor time, measured for about `seconds`.
 func rate(seconds: Double, batch: Int, _ body: () throws -> Void) rethrows -> Double {
     let start = Seconds.ofThisThread
     var count = 0

@@ -8,7 +8,7 @@ import Synchronization
     import Foundation
 #endif
 
-/// A service of so many invented people: a list in pages of 999, then the changes that are made.
+/// A service with generated users: a list in pages of 999, then the changes.
 final class InventedDirectory: Sendable {
     private static let base = "https://graph.microsoft.com/v1.0/users/delta"
     private let people: Int
@@ -16,13 +16,13 @@ final class InventedDirectory: Sendable {
 
     init(people: Int) { self.people = people }
 
-    /// Makes so many changes, to be read at once.
+    /// Creates this many changes for the next request.
     func change(_ count: Int) {
         waiting.withLock { $0 = (count, $0.round + 1) }
     }
 
     func client() throws -> DirectoryClient {
-        guard let address = URL(string: "https://graph.microsoft.com/") else { throw BenchmarkError("no address") }
+        guard let address = URL(string: "https://graph.microsoft.com/") else { throw BenchmarkError("invalid URL") }
         return try DirectoryClient(graphAPI: address, transport: Transport(service: self)) { _ in "token" }
     }
 
@@ -40,7 +40,7 @@ final class InventedDirectory: Sendable {
                 defer { waiting.count = 0 }
                 return waiting
             }
-            // Spread over everybody; every other one has a new name.
+            // Distributed over all users; every second one has a new name.
             let changed = (0..<count).map { number in
                 Self.person((number * 997 + round) % people, title: "Title \(round)", renamed: number % 2 == 0)
             }
@@ -79,7 +79,7 @@ final class InventedDirectory: Sendable {
         "ü", "ñe", "ço",
     ]
 
-    /// Of a few thousand given names some are many people's; surnames are spread more evenly.
+    /// Returns the name of a user. Some of a few thousand given names are common; surnames are distributed more evenly.
     static func name(_ number: Int) -> (given: String, surname: String) {
         let spread = Double(mixed(number, 1) % 1_000_000) / 1_000_000
         return (word(Int(spread * spread * spread * 3000), 11), word(Int(mixed(number, 2) % 40_000), 12))

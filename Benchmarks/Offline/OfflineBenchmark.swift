@@ -17,9 +17,10 @@ import OAuth2AccountStore
     import Darwin
 #endif
 
-/// The offline copy of a directory of a million people: the first sync, an answer as you type, changes, and a whole process.
+/// The offline copy of a directory with a million users: the first sync, search as you type, changes, and a complete
+/// process.
 ///
-/// `BENCHMARK_PEOPLE` makes it smaller.
+/// `BENCHMARK_PEOPLE` reduces the number of users.
 @MainActor
 enum OfflineBenchmark {
     private static let rounds = 7
@@ -40,19 +41,19 @@ enum OfflineBenchmark {
         let first = try await sync.run()
         let spent = Seconds.elapsed - begin
         guard first.users == people, let summary = try await sync.index.summary() else {
-            throw BenchmarkError("the sync kept \(first.users) people, expected \(people)")
+            throw BenchmarkError("the sync saved \(first.users) users, expected \(people)")
         }
         say(
-            "Measured: \(people) people, \(summary.size / 1_000_000) MB, first sync \(decimal(spent, 1)) s, "
-                + "\(Int(Double(people) / spent)) people a second")
+            "Measured: \(people) users, \(summary.size / 1_000_000) MB, first sync \(decimal(spent, 1)) s, "
+                + "\(Int(Double(people) / spent)) users per second")
         let offline = OfflineDirectory(account: account.id, in: directory)
         try await typing(offline, people, show)
         try await process(folder, environment, show)
-        // Last: it gives people other names.
+        // Last, because it renames users.
         try await changing(sync, offline, service, show)
     }
 
-    /// An account in a store as the command opens it.
+    /// Adds an account to a store like the command's.
     private static func signIn(_ folder: TemporaryFolder, _ directory: StoreLocation) async throws -> Account {
         try folder.write(SearchScene.settings(port: 9), to: "settings.json")
         let store = try await AccountStore(
@@ -104,14 +105,14 @@ enum OfflineBenchmark {
         func figure(_ name: String, _ goal: Goal, _ value: ((wall: Double, processor: Double)) -> Double) -> Figure {
             Figure(
                 name: "offline: search as you type, 99th percentile, \(name)", unit: "ms",
-                ours: Samples(times.ours.map(value)), peerName: "one person by identifier",
+                ours: Samples(times.ours.map(value)), peerName: "one user by identifier",
                 peer: Samples(times.peer.map(value)), goal: goal)
         }
         show(figure("wall", .oursAtMost(5)) { $0.wall })
         show(figure("processor", .none) { $0.processor })
     }
 
-    /// Processor time of this process, in seconds: the time of other programs does not count.
+    /// The processor time of this process in seconds, which excludes other programs.
     private static var processor: Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
@@ -139,7 +140,7 @@ enum OfflineBenchmark {
         func figure(_ name: String, _ goal: Goal, _ value: ((wall: Double, processor: Double)) -> Double) -> Figure {
             Figure(
                 name: "offline: 1,000 changes read and applied, \(name)", unit: "ms", digits: 1,
-                ours: Samples(times.ours.map(value)), peerName: "1,000 people read by identifier",
+                ours: Samples(times.ours.map(value)), peerName: "1,000 users read by identifier",
                 peer: Samples(times.peer.map(value)), goal: goal)
         }
         show(figure("wall", .oursAtMost(100)) { $0.wall })

@@ -1,4 +1,4 @@
-# search.py CACHE TOKEN ADDRESS [prepare]: what a Python script does for one search, with MSAL's cache on the disk.
+# search.py CACHE TOKEN ADDRESS [prepare]: performs one search like a Python script with MSAL's cache on disk.
 import json
 import os
 import sys
@@ -30,7 +30,7 @@ if sys.argv[4:] == ["prepare"]:
 
 
 class Metadata:
-    """MSAL asks for the provider's metadata when it begins; no network is measured but the search's."""
+    """Provides the metadata that MSAL requests at startup; only the search uses the network."""
 
     class Answer:
         status_code = 200

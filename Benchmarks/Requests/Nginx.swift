@@ -11,13 +11,14 @@
     import Darwin
 #endif
 
-/// nginx on 127.0.0.1 with a folder of its own: small answers at `/small`, files under `/files/`, where they can also be put.
+/// nginx on 127.0.0.1 with a separate folder: small responses at `/small`, and files under `/files/`, which also
+/// accepts PUT.
 struct Nginx {
     let url: String
     private let program: Program
     private let folder: TemporaryFolder
 
-    /// Starts it. It must be stopped.
+    /// Creates and starts the server. Call ``stop()`` at the end.
     init(in folder: TemporaryFolder, environment: [String: String]) throws {
         self.folder = folder
         var environment = environment
@@ -38,7 +39,7 @@ struct Nginx {
                 url = "http://127.0.0.1:\(port)"
                 return
             } catch {
-                // The port may be somebody else's.
+                // Another process may use the port.
                 attempts += 1
                 if attempts == 5 { throw error }
             }

@@ -7,9 +7,10 @@ import HTTPExchange
     import Foundation
 #endif
 
-/// Requests to nginx beside `curl` and Python's `requests`: many small ones, and one large transfer each way.
+/// Requests to nginx compared with `curl` and Python's `requests`: many small requests, and one large transfer in each
+/// direction.
 ///
-/// `BENCHMARK_REQUESTS` and `BENCHMARK_BYTES` make it smaller.
+/// `BENCHMARK_REQUESTS` and `BENCHMARK_BYTES` reduce the number and size.
 @MainActor
 enum RequestsBenchmark {
     private static let inFlight = 32
@@ -52,22 +53,22 @@ enum RequestsBenchmark {
         let againstCurl = try await inTurns(
             rounds: 5, warmUp: 1, ours: ours, peer: { Double(count) / (try byCurl.run().wall) })
         show(
-            figure("small requests, \(inFlight) at once", againstCurl, peer: "curl --parallel", .atLeast(0.7)))
+            figure("small requests, \(inFlight) in parallel", againstCurl, peer: "curl --parallel", .atLeast(0.7)))
         let againstPython = try await inTurns(
             rounds: 3, warmUp: 0, ours: ours, peer: { Double(count) / (try byPython.run().wall) })
         show(
-            figure("small requests, \(inFlight) at once", againstPython, peer: "Python requests", .atLeast(5)))
+            figure("small requests, \(inFlight) in parallel", againstPython, peer: "Python requests", .atLeast(5)))
     }
 
     private static func figure(
         _ name: String, _ rates: (ours: [Double], peer: [Double]), peer: String, _ goal: Goal
     ) -> Figure {
         Figure(
-            name: name, unit: "a second", digits: 0, ours: Samples(rates.ours), peerName: peer,
+            name: name, unit: "per second", digits: 0, ours: Samples(rates.ours), peerName: peer,
             peer: Samples(rates.peer), goal: goal)
     }
 
-    /// Sends so many requests over a new transport, and gives the seconds that it took.
+    /// Sends this many requests with a new transport, and returns the duration in seconds.
     private static func send(_ count: Int, to address: String) async throws -> Double {
         guard let url = URL(string: address) else { throw BenchmarkError("\(address) is not a URL") }
         let transport = CurlTransport()
@@ -80,7 +81,7 @@ enum RequestsBenchmark {
                     for _ in 0..<share {
                         let answer = try await transport.send(
                             HTTPRequest(.get, url, fields: ["Authorization": authorization]))
-                        guard answer.status == 200 else { throw BenchmarkError("nginx answered \(answer.status)") }
+                        guard answer.status == 200 else { throw BenchmarkError("nginx returned \(answer.status)") }
                     }
                 }
             }
@@ -115,7 +116,7 @@ enum RequestsBenchmark {
         let location = "\(folder.path)/received"
         try fill(source, bytes)
         guard let from = URL(string: "\(nginx.url)/files/source"), let to = URL(string: "\(nginx.url)/files/target")
-        else { throw BenchmarkError("nginx has no address") }
+        else { throw BenchmarkError("invalid nginx URL") }
         let transport = CurlTransport()
         let options = ["--disable", "--silent", "--show-error", "--fail"]
         let down = try await inTurns(
@@ -123,7 +124,9 @@ enum RequestsBenchmark {
             ours: {
                 let begin = Seconds.elapsed
                 let saved = try await transport.download(HTTPRequest(.get, from), to: URL(filePath: location))
-                guard saved.size == Int64(bytes) else { throw BenchmarkError("\(saved.size) of \(bytes) bytes came") }
+                guard saved.size == Int64(bytes) else {
+                    throw BenchmarkError("received \(saved.size) of \(bytes) bytes")
+                }
                 return Seconds.elapsed - begin
             },
             peer: {
@@ -141,7 +144,7 @@ enum RequestsBenchmark {
             ours: {
                 let begin = Seconds.elapsed
                 let answer = try await transport.send(HTTPRequest(.put, to, content: .file(at: URL(filePath: source))))
-                guard answer.status < 300 else { throw BenchmarkError("nginx answered \(answer.status)") }
+                guard answer.status < 300 else { throw BenchmarkError("nginx returned \(answer.status)") }
                 return Seconds.elapsed - begin
             },
             peer: {
@@ -156,7 +159,7 @@ enum RequestsBenchmark {
                 peer: Samples(up.peer), goal: .atMost(1.1)))
     }
 
-    /// A file whose bytes are there, so that reading it costs what reading a file does.
+    /// Creates a file with random bytes, so that reading it is not free.
     private static func fill(_ path: String, _ bytes: Int) throws {
 
         let dd = Program(

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// SQLite without anything around it: what every figure of the store is compared with.
+/// SQLite without a layer above it: the peer of all store measurements.
 final class BareSQLite {
     private var database: OpaquePointer?
     private var statements: [String: OpaquePointer] = [:]
@@ -27,7 +27,7 @@ final class BareSQLite {
         guard sqlite3_exec(database, sql, nil, nil, nil) == SQLITE_OK else { throw fault() }
     }
 
-    /// Runs a statement and gives the bytes of the first value of the first row.
+    /// Runs a statement and returns the bytes of the first value in the first row.
     @discardableResult
     func run(_ sql: String, _ values: Value...) throws(BenchmarkError) -> [UInt8] {
         let statement = try prepared(sql)

@@ -16,11 +16,11 @@ import Synchronization
     import Darwin
 #endif
 
-/// A store with 100,000 accounts beside a bare SQLite file with rows of the same size.
+/// Compares a store of 100,000 accounts with a bare SQLite file with rows of the same size.
 @MainActor
 enum StoreBenchmark {
     private static let rounds = 21
-    /// Set in the processes whose memory is measured: what they do.
+    /// The variable that selects the work of the processes whose memory is measured.
     private static let memoryVariable = "BENCHMARK_STORE_MEMORY"
 
     static func run(_ show: @MainActor (Figure) -> Void) async throws {
@@ -99,12 +99,12 @@ enum StoreBenchmark {
             peer: { try await nanoseconds(20_000) { _ in _ = await bare.call() } })
         show(
             Figure(
-                name: "fresh token in memory, 100 accounts in turns", unit: "ns a call", digits: 0,
+                name: "fresh token in memory, 100 accounts alternately", unit: "ns per call", digits: 0,
                 ours: Samples(times.ours), peerName: "empty actor call", peer: Samples(times.peer),
                 goal: .oursAtMost(2000)))
     }
 
-    /// The nanoseconds of one call. Off the main actor, so that no call changes the thread there and back.
+    /// Returns the nanoseconds per call. Runs off the main actor, so that the calls do not switch threads.
     private nonisolated static func nanoseconds(
         _ calls: Int, _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws -> Double {
@@ -175,7 +175,7 @@ enum StoreBenchmark {
         #endif
     }
 
-    /// Its path: a link that means another program in another process will not do.
+    /// Returns the path of this program. `/proc/self/exe` itself would name another program in another process.
     private static func thisProgram() throws -> String {
         guard let path = realpath("/proc/self/exe", nil) else { throw BenchmarkError("this program has no path") }
         defer { free(path) }
@@ -216,7 +216,7 @@ enum StoreBenchmark {
                 return tokens
             }
             guard tokens.count == count else {
-                throw BenchmarkError("\(tokens.count) of \(count) accounts have a token of their own")
+                throw BenchmarkError("\(tokens.count) of \(count) accounts have a unique token")
             }
         }
         let bare = try BareSQLite(path: scene.bare)
@@ -230,12 +230,12 @@ enum StoreBenchmark {
         }
         show(
             Figure(
-                name: "\(count) accounts expire at once, until all have tokens", unit: "ms each", digits: 3,
+                name: "\(count) accounts expire together, until all have tokens", unit: "ms each", digits: 3,
                 ours: Samples([ours / Double(count)]), peerName: "bare SQLite transaction",
                 peer: Samples([peer / Double(count)]), goal: .none))
         show(
             Figure(
-                name: "\(count) accounts expire at once, requests under way", unit: "requests", digits: 0,
+                name: "\(count) accounts expire together, concurrent requests", unit: "requests", digits: 0,
                 ours: Samples([Double(scene.provider.mostRunning.load(ordering: .relaxed))]), peerName: "limit",
                 peer: Samples([Double(AccountStore.maximumRefreshesInFlight)]), goal: .atMost(1)))
     }

@@ -9,7 +9,7 @@ import Synchronization
     import Foundation
 #endif
 
-/// A provider without a network: it says who is behind a token, and renews tokens, each after a millisecond.
+/// A provider without a network: it returns the user of a token, and refreshes tokens after a millisecond each.
 final class StoreProvider: HTTPTransport {
     private let hours = Atomic<Int>(0)
     private let issued = Atomic<Int>(0)
@@ -38,7 +38,7 @@ final class StoreProvider: HTTPTransport {
     }
 }
 
-/// A store with very many accounts on the disk, and a bare database with rows of the same size.
+/// A store with many accounts on disk, and a bare database with rows of the same size.
 struct StoreScene {
     static let accounts = 100_000
     let folder: String
@@ -46,7 +46,7 @@ struct StoreScene {
 
     var directory: StoreLocation { StoreLocation(folder + "/store") }
     var bare: String { folder + "/bare.sqlite" }
-    /// The identifiers, and the bytes of a record.
+    /// The identifiers of the accounts.
     private(set) var ids: [Account.ID] = []
     private(set) var recordSize = 0
 
@@ -68,7 +68,8 @@ struct StoreScene {
             dependencies: dependencies, watchesOtherProcesses: false)
     }
 
-    /// Adds the accounts in memory and writes their records to the disk at once: one by one each would be made durable.
+    /// Adds the accounts in memory and then writes all records in one transaction, because separate durable writes are
+    /// slow.
     mutating func fill() async throws {
         try directory.prepare()
         let memory = MemoryStorage()
@@ -79,7 +80,7 @@ struct StoreScene {
                 body: TokenAnswer.body(accessToken: "person-\(number)"))
             ids.append(try await store.add(try TokenResponse.read(response), toType: "graph").id)
         }
-        // The file and its tables.
+        // Creates the file and its tables.
         _ = try await SQLiteStorage(directory: directory).lastSequence()
         let file = try BareSQLite(path: directory.file("accounts.sqlite"))
         let peer = try BareSQLite(path: bare)

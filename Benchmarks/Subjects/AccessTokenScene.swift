@@ -10,13 +10,13 @@ import Synchronization
     import Foundation
 #endif
 
-/// `accessToken` when a thousand ask at once for one that has expired, and when it is fresh.
+/// Measures `accessToken` with a thousand concurrent callers for an expired token, and for a fresh token.
 @MainActor
 enum AccessTokenScene {
     private static let callers = 1000
     private static let rounds = 15
 
-    /// What the scene can decide: the time, and how many requests there were.
+    /// The clock and the request counter of the scene.
     private final class CommandEnvironment: Sendable {
         let requests = Atomic<Int>(0)
         private let hours = Atomic<Int>(0)
@@ -26,7 +26,7 @@ enum AccessTokenScene {
         func takeRequests() -> Int { requests.exchange(0, ordering: .relaxed) }
     }
 
-    /// The peer of a token in memory: what any call of an actor costs.
+    /// The peer of a token in memory: the cost of any actor call.
     private actor Bare {
         private var count = 0
         func call() -> Int {
@@ -81,7 +81,7 @@ enum AccessTokenScene {
                 name: "expired token, requests of \(callers) callers", unit: "requests", digits: 0,
                 ours: Samples([requests.max() ?? .nan]), peerName: "one caller", peer: Samples([single.max() ?? .nan]),
                 goal: .oursExactly(1)))
-        // Milliseconds for a thousand are microseconds for one.
+        // Milliseconds for a thousand calls equal microseconds for one.
         show(
             Figure(
                 name: "expired token, until \(callers) callers have it", unit: "ms",
@@ -89,7 +89,7 @@ enum AccessTokenScene {
                 peer: Samples(times.peer.map { $0 * 1e3 }), goal: .none))
     }
 
-    /// The seconds until everybody has a token, and the requests that it took.
+    /// Returns the seconds until all callers have a token, and the number of requests.
     private static func refresh(
         _ store: AccountStore, _ id: Account.ID, _ callers: Int, _ world: CommandEnvironment
     ) async throws -> (seconds: Double, requests: Int) {
@@ -103,7 +103,9 @@ enum AccessTokenScene {
             return tokens
         }
         let seconds = Seconds.elapsed - begin
-        guard tokens.count == 1 else { throw BenchmarkError("\(callers) callers were given \(tokens.count) tokens") }
+        guard tokens.count == 1 else {
+            throw BenchmarkError("\(callers) callers received \(tokens.count) different tokens")
+        }
         return (seconds, world.takeRequests())
     }
 
@@ -117,11 +119,11 @@ enum AccessTokenScene {
             peer: { try await nanoseconds(calls) { _ = await bare.call() } })
         show(
             Figure(
-                name: "fresh token in memory", unit: "ns a call", digits: 0, ours: Samples(times.ours),
+                name: "fresh token in memory", unit: "ns per call", digits: 0, ours: Samples(times.ours),
                 peerName: "empty actor call", peer: Samples(times.peer), goal: .none))
     }
 
-    /// The nanoseconds of one call. Off the main actor, so that no call changes the thread there and back.
+    /// Returns the nanoseconds per call. Runs off the main actor, so that the calls do not switch threads.
     private nonisolated static func nanoseconds(
         _ calls: Int, _ body: @escaping @Sendable () async throws -> Void
     ) async throws -> Double {

@@ -1,6 +1,6 @@
 import StrictJSON
 
-/// All members of a large directory, as lines of JSON.
+/// Measures the listing of all users of a large directory as lines of JSON.
 @MainActor
 enum DirectoryBenchmark {
     private static let rounds = 9
@@ -19,7 +19,7 @@ enum DirectoryBenchmark {
         try memory(scene, binary, python, show)
     }
 
-    /// Checking the pages and writing a line a person, without a network.
+    /// Measures the validation of pages and the output of one line per user, without a network.
     private static func parsing(
         _ scene: DirectoryScene, _ python: String, _ show: @MainActor (Figure) -> Void
     ) async throws {
@@ -31,12 +31,12 @@ enum DirectoryBenchmark {
                 let start = Seconds.elapsed
                 var written = 0
                 for _ in 0..<DirectoryScene.pages(people) { written += try lines(of: page) }
-                guard written > DirectoryScene.people.count else { throw BenchmarkError("nothing was written") }
+                guard written > DirectoryScene.people.count else { throw BenchmarkError("the output is empty") }
                 return Seconds.elapsed - start
             },
             peer: { () throws -> Double in
                 guard let seconds = Double(try peer.output().split(separator: "\n").last ?? "") else {
-                    throw BenchmarkError("python3 printed no seconds; expected the time of its loop")
+                    throw BenchmarkError("python3 did not print the seconds of its loop")
                 }
                 return seconds
             })
@@ -46,13 +46,13 @@ enum DirectoryBenchmark {
                 peerName: "Python's json", peer: Samples(runs.peer.map { $0 * 1000 }), goal: .atMost(0.2)))
     }
 
-    /// What `search --output jsonl` does with a page.
+    /// Writes a page as `search --output jsonl` does, and returns the number of bytes.
     private static func lines(of page: [UInt8]) throws -> Int {
         var output: [UInt8] = []
         output.reserveCapacity(64 * 1024)
         var written = 0
         for element in try JSONListText(parsing: page, list: "value")?.elements ?? [] {
-            guard let bytes = element.plainBytes else { throw BenchmarkError("a person has to be written anew") }
+            guard let bytes = element.plainBytes else { throw BenchmarkError("a user cannot be copied unchanged") }
             output += bytes
             output.append(0x0A)
             guard output.count >= 32 * 1024 else { continue }
@@ -62,7 +62,7 @@ enum DirectoryBenchmark {
         return written + output.count
     }
 
-    /// Whole processes that fetch and write.
+    /// Measures complete processes that fetch and write.
     private static func listing(
         _ scene: DirectoryScene, _ binary: CommandBinary, _ python: String, _ curl: String,
         _ show: @MainActor (Figure) -> Void
@@ -71,7 +71,7 @@ enum DirectoryBenchmark {
         let expected = DirectoryScene.pages(people) * DirectoryScene.peopleOfPage
         let found = try ours.output().utf8.count { $0 == 0x0A }
         guard found == expected else {
-            throw BenchmarkError("lodge search listed \(found) people, expected \(expected)")
+            throw BenchmarkError("lodge search listed \(found) users, expected \(expected)")
         }
         for (name, peer, goal) in [
             ("python3 with requests", scene.python(python, people: people), Goal.atMost(0.5)),
@@ -103,6 +103,6 @@ enum DirectoryBenchmark {
         show(
             Figure(
                 name: "directory list 1,000,000 memory", unit: "MB", ours: Samples([Double(ours) / 1e6]),
-                peerName: "100,000 people", peer: Samples([Double(few) / 1e6]), goal: .atMost(1.5)))
+                peerName: "100,000 users", peer: Samples([Double(few) / 1e6]), goal: .atMost(1.5)))
     }
 }

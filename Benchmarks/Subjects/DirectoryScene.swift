@@ -9,7 +9,7 @@ import OAuth2AccountStore
     import Foundation
 #endif
 
-/// A signed-in account, and a directory on loopback whose pages of 999 people are always the same.
+/// A signed-in account, and a directory on loopback whose pages of 999 users are identical.
 @MainActor
 final class DirectoryScene {
     static let peopleOfPage = 999
@@ -22,7 +22,7 @@ final class DirectoryScene {
         folder = try TemporaryFolder()
         let people = Self.people
         listener = try LoopbackListener { request in
-            // The number of the page stands in the link that the page before gave; the number of pages in the version.
+            // The next link contains the number of the page; the API version contains the number of pages.
             let parts = request.target.split { $0 == "?" || $0 == "&" || $0 == "/" }
             func number(_ name: String) -> Int? {
                 parts.first { $0.hasPrefix(name + "=") }.flatMap { Int($0.dropFirst(name.count + 1)) }
@@ -63,7 +63,7 @@ final class DirectoryScene {
 
     static func pages(_ people: Int) -> Int { (people + peopleOfPage - 1) / peopleOfPage }
 
-    /// The people of a page, without the brackets around them.
+    /// The users of a page, without the brackets around them.
     static let people = Data(
         (0..<peopleOfPage).map { number in
             """
@@ -74,7 +74,7 @@ final class DirectoryScene {
             """
         }.joined(separator: ",").utf8)
 
-    /// Our program, which lists so many people as lines of JSON.
+    /// Returns the `lodge` program that lists this many users as lines of JSON.
     func command(_ binary: CommandBinary, people: Int) -> Program {
         Program(
             path: binary.path,
@@ -84,7 +84,7 @@ final class DirectoryScene {
             ], environment: environment)
     }
 
-    /// A Python program that does the same, with the library `requests` where it is there.
+    /// Returns an equivalent Python program, which uses the library `requests` if it is installed.
     func python(_ path: String, people: Int) -> Program {
         Program(
             path: path,
@@ -92,7 +92,7 @@ final class DirectoryScene {
             environment: environment)
     }
 
-    /// curl, which fetches the same pages and does nothing with them.
+    /// Returns curl, which only fetches the same pages.
     func curl(_ path: String, people: Int) -> Program {
         let pages = Self.pages(people)
         return Program(
@@ -100,7 +100,7 @@ final class DirectoryScene {
             environment: environment)
     }
 
-    /// A Python program that reads and writes the people of so many pages, without a network, and prints the seconds that took.
+    /// Returns a Python program that parses and writes this many users without a network, and prints the seconds.
     func pythonParsing(_ path: String, people: Int) -> Program {
         Program(
             path: path, arguments: ["-c", Self.parsing, folder.path + "/people.json", "\(Self.pages(people))"],

@@ -9,7 +9,8 @@ import StrictJSON
     import Foundation
 #endif
 
-/// Signatures beside `openssl speed`, and token responses beside Foundation's decoder. All on one core, in processor time.
+/// Compares signatures with `openssl speed`, and token responses with Foundation's decoder, in processor time on one
+/// core.
 @MainActor
 enum JOSEBenchmark {
     private static let rounds = 3
@@ -32,16 +33,16 @@ enum JOSEBenchmark {
         let keys = JWKSet([key])
         guard let publicKey = key.publicKey, let end = token.lastIndex(of: "."),
             let signature = Base64URL.decode(token[token.index(after: end)...])
-        else { throw BenchmarkError("the token that was signed has no signature") }
+        else { throw BenchmarkError("the signed token has no signature") }
         let content = Array(token[..<end].utf8)
         let peer = { @MainActor () throws -> Double in try openssl.verifications(operation, seconds: seconds) }
-        // What openssl speed does, and the digest of the token, which it leaves out.
+        // The operation of openssl speed, and the digest of the token, which it omits.
         let signatures = try await inTurns(
             rounds: rounds, warmUp: 1,
             ours: {
                 try rate(seconds: Double(seconds), batch: 100) {
                     guard try publicKey.isSignature(signature, of: content, using: algorithm) else {
-                        throw BenchmarkError("a signature of our own is refused")
+                        throw BenchmarkError("our own signature does not verify")
                     }
                 }
             }, peer: peer)
@@ -58,7 +59,7 @@ enum JOSEBenchmark {
 
     private static func figure(_ name: String, _ rates: (ours: [Double], peer: [Double]), _ goal: Goal) -> Figure {
         Figure(
-            name: name, unit: "a second", digits: 0, ours: Samples(rates.ours), peerName: "openssl speed",
+            name: name, unit: "per second", digits: 0, ours: Samples(rates.ours), peerName: "openssl speed",
             peer: Samples(rates.peer), goal: goal)
     }
 
@@ -71,7 +72,7 @@ enum JOSEBenchmark {
         "tid": "9122040d-6c67-4c5b-b112-36a304b66dad", "nonce": "123523",
     ]
 
-    /// What a reader that checks nothing decodes.
+    /// The members that a decoder without checks reads.
     private struct Decoded: Decodable {
         var access_token: String
         var token_type: String
@@ -90,7 +91,7 @@ enum JOSEBenchmark {
             })
         show(
             Figure(
-                name: "token responses read", unit: "a second", digits: 0, ours: Samples(rates.ours),
+                name: "token responses read", unit: "per second", digits: 0, ours: Samples(rates.ours),
                 peerName: "JSONDecoder", peer: Samples(rates.peer), goal: .oursAtLeast(100_000)))
     }
 }

@@ -6,7 +6,7 @@ import HTTPExchange
     import Foundation
 #endif
 
-/// An answer of a token endpoint, as large as Microsoft's are without an ID token.
+/// A response of a token endpoint, as large as Microsoft's without an ID token.
 enum TokenAnswer {
     static let standardToken = "eyJ0eXAiOiJKV1QifQ." + String(repeating: "a", count: 1200) + ".c2lnbmF0dXJl"
 

@@ -17,20 +17,20 @@ let store = try await AccountStore(settings: settings, application: "com.example
 let account = try await store.signIn(to: settings.defaultType, by: .browser)
 let api = (settings[settings.defaultType]?.graphAPI ?? URL(filePath: "/")).appending(path: "v1.0")
 
-// The store adds the token and refreshes it if necessary. It sends it to no other host.
+// The store adds the token, refreshes it if necessary, and sends it to no other host.
 let answer = try await account.send(
     HTTPRequest(.get, api.appending(path: "me"), query: [("$select", "displayName,mail")]), in: store)
 let me = try answer.decoded(as: Person.self)
 print(me.displayName, me.mail ?? "")
 
-// A form with a file, read while it is sent. The response has its content with every status.
+// A form with a file, which is read during the upload. Each response has its content, regardless of its status.
 var form = MultipartForm()
 form.append("a \"quoted\" name", named: "title")
 form.append(file: URL(filePath: path), named: "file", contentType: "application/json")
 let upload = try await account.send(try HTTPRequest(.post, api.appending(path: "files"), multipart: form), in: store)
 print("upload:", upload.status, upload.body.isEmpty ? "empty" : "with an explanation")
 
-// Saves a response of any size directly to a file, which gets its name when it is complete.
+// Saves a response of any size directly to a file, which appears under its name when it is complete.
 let file = FileManager.default.temporaryDirectory.appending(path: "people-\(UUID().uuidString).json")
 let people = HTTPRequest(.get, api.appending(path: "users"), query: [("$top", "999")])
 let saved = try await account.transport(in: store).download(people, to: file) { progress in

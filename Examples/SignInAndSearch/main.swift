@@ -1,4 +1,4 @@
-// Signs in with the browser and lists everybody whose given name begins with "Ada".
+// Signs in with the browser and lists all users whose given name begins with "Ada".
 //
 //     swift run SignInAndSearch [SETTINGS]
 

@@ -1,4 +1,4 @@
-// Watches a store in both ways while an account is signed in, given some data, and removed.
+// Observes a store with notifications and events while an account is signed in, receives data, and is removed.
 //
 //     swift run WatchAccounts [SETTINGS]
 
@@ -9,14 +9,14 @@ let path = CommandLine.arguments.dropFirst().first ?? "Settings/settings.plist"
 let settings = try Settings(contentsOf: URL(filePath: path))
 let store = try await AccountStore(settings: settings, application: "com.example.accounts")
 
-// NotificationCenter, under the classic names. The object is the store.
+// NotificationCenter, with the classic names. The object is the store.
 let observer = NotificationCenter.default.addObserver(
     forName: .accountStoreAccountsDidChange, object: store, queue: nil
 ) { notification in
     print("notification:", notification.userInfo?[AccountStore.accountTypeKey] ?? "")
 }
 
-// The stream, which leaves nothing out.
+// The stream, which contains each event.
 let events = store.events()
 
 let account = try await store.signIn(to: settings.defaultType, by: .browser)

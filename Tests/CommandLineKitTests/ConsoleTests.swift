@@ -65,7 +65,7 @@ import Testing
             (["CLICOLOR_FORCE": "1", "NO_COLOR": "1"], true, false, false),
             (["CLICOLOR_FORCE": "1"], true, true, false), (["TERM": "xterm", "CLICOLOR": "0"], true, false, false),
         ] as [([String: String], Bool, Bool, Bool)])
-    func `--no-color precedes NO_COLOR, CLICOLOR_FORCE and the terminal`(
+    func `--no-color and NO_COLOR precede CLICOLOR_FORCE, which precedes the terminal`(
         environment: [String: String], isTerminal: Bool, isRefused: Bool, expected: Bool
     ) {
         var options = ConsoleOptions()

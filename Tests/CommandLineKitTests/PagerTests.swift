@@ -73,7 +73,8 @@ import Testing
             ([:], ConsoleOptions()), (["PAGER": ""], ConsoleOptions()), (["PAGER": "cat"], ConsoleOptions()),
             (["PAGER": "less", "LODGE_PAGER": ""], ConsoleOptions()),
         ] as [([String: String], ConsoleOptions)])
-    func `an empty PAGER or cat disables the pager`(environment: [String: String], options: ConsoleOptions) throws {
+    func `an unset or empty PAGER or cat means no pager`(environment: [String: String], options: ConsoleOptions) throws
+    {
         let captured = terminal(environment, options)
         try table(captured, rows: 30)
         #expect(reader.text.isEmpty && captured.output.text.split(separator: "\n").count == 31)

@@ -263,7 +263,7 @@ import Testing
         #expect(try parsed("--version --no-color").action == .version)
     }
 
-    @Test func `JSON errors are detected even if the command line is invalid`() {
+    @Test func `--output json is detected even if the command line is invalid`() {
         func wants(_ line: String, _ environment: [String: String] = [:]) -> Bool {
             sample.prefersJSON(arguments: line.split(separator: " ").map(String.init), environment: environment)
         }

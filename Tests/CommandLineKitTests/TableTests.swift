@@ -49,7 +49,7 @@ import Testing
     @Test func `mail addresses and phone numbers are complete at any width, and names shrink first`() throws {
         let lines = try table(CapturedConsole(terminal: true, columns: 50))
         #expect(lines[1] == "Ada Lo…  ada@contoso.com  Engine…  +1 425 555 0100", "\(lines)")
-        // Then the row continues on the next line.
+        // With fewer columns, the row continues on the next line.
         let narrow = try table(CapturedConsole(terminal: true, columns: 34))
         #expect(
             narrow[1...3] == ["Ada…  ada@contos  Eng…  +1 425 555", "      o.com             0100", "李…   li@contoso"],

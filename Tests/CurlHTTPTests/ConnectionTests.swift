@@ -151,7 +151,7 @@ import Testing
         #expect(try await transport.send(request).body.count == 40)
     }
 
-    @Test func `a server that never responds ends a request without a timeout`() async throws {
+    @Test func `the idle timeout ends a request to a server that never responds`() async throws {
         let server = try ScriptedServer { connection, _ in
             _ = connection.readRequest()
             connection.waitForClose()

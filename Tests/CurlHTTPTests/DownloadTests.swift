@@ -151,7 +151,7 @@ import Testing
         #expect(folder.names.isEmpty)
     }
 
-    @Test func `resuming: false leaves no partial file`() async throws {
+    @Test func `a download with resuming: false leaves no partial file`() async throws {
         let server = try server(pattern(1000), cuts: [500])
         await #expect(throws: HTTPTransportError.self) {
             try await transport.download(HTTPRequest(.get, server.url()), to: folder.location("f"), resuming: false)

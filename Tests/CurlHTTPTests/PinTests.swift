@@ -44,7 +44,7 @@ import Testing
         #expect(await failure(CurlTransport(), request)?.kind == .tls)
     }
 
-    @Test func `a request's CA file replaces the transport's`() async throws {
+    @Test func `a request's CA file replaces the transport's CA file`() async throws {
         let server = try SecureServer(certificates, "good")
         let transport = CurlTransport(caFile: certificates.path("self.pem"))
         var request = HTTPRequest(.get, server.url())

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Certificates that the `openssl` command creates, in a folder that is removed at the end of the process.
+/// Certificates that the `openssl` command creates, in a folder that is deleted when the process exits.
 final class CertificateFolder: Sendable {
     let folder: URL
 

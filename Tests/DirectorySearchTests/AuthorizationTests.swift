@@ -63,7 +63,7 @@ private func challenged() -> HTTPResponse {
     #expect(transport.requests.count == 4)
 }
 
-@Test func `claims that require a sign-in surface with the service's error code`() async throws {
+@Test func `an error for claims that require a sign-in keeps the service's error code`() async throws {
     let transport = ScriptedTransport([challenged()])
     let client = try client(transport) { demand in
         guard case .claims(let claims, _) = demand else { return "token" }

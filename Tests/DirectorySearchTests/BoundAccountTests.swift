@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 @Suite struct BoundAccountTests {
-    @Test func `directory requests use DPoP, even after a nonce challenge and a refresh`() async throws {
+    @Test func `requests to a directory use DPoP, even after a nonce challenge and a refresh`() async throws {
         let network = OAuth2AccountStoreTesting.ScriptedTransport()
         let settings = """
             {"types": {"t": {"clientId": "c", "redirectUri": "http://127.0.0.1/callback", "scopes": ["User.Read"],

@@ -19,7 +19,7 @@ private let typed: [(String, String)] = [
     ("👩‍💻", "%27%F0%9F%91%A9%E2%80%8D%F0%9F%92%BB%27"),
     ("%27", "%27%2527%27"),
     ("') or startswith(mail,'", "%27%27%27%29%20or%20startswith%28mail%2C%27%27%27"),
-    // A quote and a combining accent: one Character, and yet a quote.
+    // A quote with a combining accent is one Character, but the quote must be doubled.
     ("O'\u{301}B", "%27O%27%27%CC%81B%27"),
     ("a\0\r\nb\\\"", "%27a%00%0D%0Ab%5C%22%27"),
 ]
@@ -98,7 +98,7 @@ func `a user path contains the name as one segment or key`(name: String, path: S
 }
 
 @Test(arguments: ["", " ", "\t\n", "\u{3000}"])
-func `an empty name is an empty search`(name: String) {
+func `an empty user name throws emptySearch`(name: String) {
     #expect(throws: DirectoryError(.emptySearch)) { try UserPath(name).text }
 }
 

@@ -79,7 +79,7 @@ func `a filter is advanced only if Graph requires it`(filter: UserFilter, expect
     #expect(try isAdvanced(filter) == expected)
 }
 
-@Test func `an invalid query names the supported operators`() {
+@Test func `the error of an invalid query names a supported alternative`() {
     let employee = refusal(UserQuery(.property(.employeeID, startsWith: "1")))
     #expect(employee?.contains("employeeId") == true && employee?.contains("it takes eq") == true)
     #expect(refusal(UserQuery(.property(.surname, endsWith: "x")))?.contains("userPrincipalName") == true)

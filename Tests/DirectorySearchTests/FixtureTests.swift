@@ -99,7 +99,7 @@ struct FixtureTests {
     }
 
     @Test(arguments: Fixture.all.filter { $0.response.status >= 400 })
-    func `the status classifies a recorded error, which includes its message`(fixture: Fixture) async throws {
+    func `the status classifies a recorded error, and its message is included`(fixture: Fixture) async throws {
         let transport = ScriptedTransport { _ in fixture.response }
         let directory = GraphDirectory(client: try client(transport, retry: .never))
         let found = try await failure { try await directory.users(matching: .givenName(startsWith: "A")).collected() }
@@ -156,7 +156,7 @@ struct FixtureTests {
     }
 
     @Test(arguments: Fixture.all.filter { $0.filter != nil && $0.encodedTarget != nil })
-    func `a recorded filter has the same encoding`(fixture: Fixture) throws {
+    func `the client encodes a recorded filter like the recorded request`(fixture: Fixture) throws {
         let target = try #require(fixture.encodedTarget)
         let sent = try #require(target.split { $0 == "?" || $0 == "&" }.first { $0.hasPrefix("$filter=") })
         let ours = try UserQuery(.raw(fixture.filter ?? "")).requestTarget()

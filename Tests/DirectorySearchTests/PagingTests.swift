@@ -81,7 +81,7 @@ func `a next link of a different origin receives no token`(link: String) async t
     #expect(try await iterator.next() == nil)
 }
 
-@Test func `the error names the foreign host`() async throws {
+@Test func `the error for a foreign next link names its host`() async throws {
     let transport = ScriptedTransport([.page([], next: "https://graph.example.net:8443/v1.0/users?secret=1")])
     let directory = GraphDirectory(client: try client(transport))
     let error = try await failure { try await directory.users(matching: query).collected() }

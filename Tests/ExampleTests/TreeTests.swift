@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Checks of the text of the repository's files.
+/// Tests the text of the repository's files.
 @Suite struct TreeTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()

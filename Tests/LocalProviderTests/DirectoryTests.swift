@@ -128,7 +128,7 @@ func `invalid requests receive Graph's errors`(path: String, status: Int, code: 
     #expect(failure?.message.isEmpty == false)
 }
 
-@Test func `other methods receive 405`() {
+@Test func `a method other than GET receives 405`() {
     #expect(ask("/users", method: "DELETE").failure?.status == 405)
 }
 

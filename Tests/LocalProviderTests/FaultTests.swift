@@ -40,7 +40,7 @@ private func refreshRequest(_ signIn: SignIn, _ token: String, timeout: Duration
         (.tokenInvalidClient, .status(401), "invalid_client"),
         (.tokenTemporarilyUnavailable, .status(400), "temporarily_unavailable"),
     ] as [(InjectedErrors.Name, Outcome, String?)])
-private func `an injected token endpoint error occurs once and changes no state`(
+private func `an injected token endpoint error occurs once`(
     name: InjectedErrors.Name, expected: Outcome, error: String?
 ) async throws {
     let signIn = SignIn(try await provider())

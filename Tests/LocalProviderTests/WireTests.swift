@@ -56,7 +56,7 @@ private func play(_ name: InjectedErrors.Name, value: String? = nil, on provider
     }
 }
 
-@Test func `injected batch errors change its responses`() async throws {
+@Test func `injected batch errors change the responses of a batch`() async throws {
     let signIn = SignIn(try await provider())
     let token = try await signIn.tokens().accessToken
     let requests = [item("1", "/me"), item("2", "/users/nobody"), item("3", "/users?$top=1")]

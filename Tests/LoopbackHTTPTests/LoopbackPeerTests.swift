@@ -33,7 +33,7 @@ struct LoopbackPeerTests {
         #expect(owner(Self.accepted, mapped) == .user(1001))
     }
 
-    @Test func `a closed connection is closed, not of an unknown owner`() {
+    @Test func `the owner of a closed connection is closed, not unknown`() {
         // The process has closed its socket: the system names root, and no inode.
         #expect(
             owner(Self.accepted + Self.line("0100007F:C001", "0100007F:1F90", state: "04", user: 0, inode: 0))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OAuth2Protocol
 
-/// The published WWW-Authenticate fields.
+/// Tests the published WWW-Authenticate fields.
 struct AuthenticationChallengeTests {
     static let file = VectorFile("www-authenticate")
     static let fields = file.cases { $0.expect["decision"] == nil }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OAuth2Protocol
 
-/// The published redirects.
+/// Tests the published redirects.
 struct AuthorizationResponseTests {
     static let leftOut = [
         "AR-070": "the store removes the pending sign-in after its redirect"

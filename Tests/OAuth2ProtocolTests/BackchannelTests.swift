@@ -6,7 +6,7 @@ import Testing
 
 @testable import OAuth2Protocol
 
-/// Sign-in on the user's own device (CIBA), and responses in signed JWTs (JARM).
+/// Tests sign-in on the user's own device (CIBA), and responses in signed JWTs (JARM).
 struct BackchannelTests {
     private func server() throws -> AuthorizationServer {
         var server = AuthorizationServer(issuer: "https://op.example.com")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import OAuth2Protocol
 
-/// The published client authentications.
+/// Tests the published client authentication cases.
 struct ClientAuthenticationTests {
     static let leftOut = [
         "CA-017": "the store decides how often it sends a request; a request has one method",

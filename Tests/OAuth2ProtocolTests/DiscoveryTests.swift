@@ -7,7 +7,7 @@ import Testing
 
 @testable import OAuth2Protocol
 
-/// The published discovery cases.
+/// Tests the published discovery cases.
 struct DiscoveryTests {
     static let file = VectorFile("discovery")
     static let addresses = file.cases { $0.kind == "url" }

@@ -14,7 +14,7 @@ struct FileLockTests {
     init() throws { directory = try TemporaryDirectory() }
 
     @Test(arguments: [ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL])
-    func `a file system without support for locks is an error with a hint`(code: Int32) async throws {
+    func `a lock on a file system without lock support fails with a hint`(code: Int32) async throws {
         var lock = FileLock(path: directory.path + "/lock", sleep: { _ in })
         lock.request = { _, _ in code }
         let error = await #expect(throws: StorageError.self) { try await lock.lock("a", timeout: .seconds(1)) }

@@ -1,27 +1,27 @@
 import SealedStorage
 
-/// What is said of records and small values.
+/// The checks of records and values.
 enum RecordChecks {
     static func order(_ open: StorageCheck.Open) async throws {
         let storage = try await open()
-        try await expect(try await storage.records(ofType: nil).isEmpty, "empty at first")
+        try await expect(try await storage.records(ofType: nil).isEmpty, "no records at first")
         for id in ["c", "a", "b"] { _ = try await storage.insert(record(id, type: id == "a" ? "other" : "graph")) }
         _ = try await storage.replace(record("c", revision: 2, [9]), kind: .tokens)
         let all = try await storage.records(ofType: nil)
         try await expect(all.map(\.id) == ["c", "a", "b"] && all.map(\.position) == [1, 2, 3], "c, a, b: \(all)")
-        try await expect(try await storage.records(ofType: "graph").map(\.id) == ["c", "b"], "those of the type")
-        try await expect(try await storage.records(ofType: "none").isEmpty, "none of an unknown type")
+        try await expect(try await storage.records(ofType: "graph").map(\.id) == ["c", "b"], "the records of the type")
+        try await expect(try await storage.records(ofType: "none").isEmpty, "no records of an unknown type")
         let changed = try await storage.record("c")
         try await expect(
             changed?.revision == 2 && changed?.sealed == [9] && changed?.position == 1 && changed?.type == "graph",
-            "the replaced record in its place: \(String(describing: changed))")
-        try await expect(try await storage.record("nobody") == nil, "nobody")
+            "the replaced record at its position: \(String(describing: changed))")
+        try await expect(try await storage.record("nobody") == nil, "no record with an unknown identifier")
         let large = (0..<300_000).map { UInt8(truncatingIfNeeded: $0) }
         _ = try await storage.insert(record("", type: "größe '\"\\", large))
         _ = try await storage.insert(record("empty", []))
-        try await expect(try await storage.record("")?.sealed == large, "many bytes come back")
-        try await expect(try await storage.record("")?.type == "größe '\"\\", "any characters come back")
-        try await expect(try await storage.record("empty")?.sealed == [], "no bytes come back")
+        try await expect(try await storage.record("")?.sealed == large, "a large record is returned")
+        try await expect(try await storage.record("")?.type == "größe '\"\\", "a type with any characters is returned")
+        try await expect(try await storage.record("empty")?.sealed == [], "an empty record is returned")
     }
 
     static func pages(_ open: StorageCheck.Open) async throws {
@@ -33,18 +33,20 @@ enum RecordChecks {
         while let page = try await storage.records(ofType: nil, after: position, limit: 4) as [SealedRecord]?,
             let last = page.last
         {
-            try await expect(page.count <= 4, "at most four")
+            try await expect(page.count <= 4, "at most four records")
             found += page.map(\.id)
             position = last.position
         }
-        try await expect(found == [0, 1, 2, 3, 5, 6, 7, 8, 9].map { "r\($0)" }, "each once: \(found)")
+        try await expect(found == [0, 1, 2, 3, 5, 6, 7, 8, 9].map { "r\($0)" }, "each record once: \(found)")
         let second = try await storage.records(ofType: "x", after: 1, limit: 2)
         try await expect(second.map(\.id) == ["r3", "r6"], "a page of a type")
         try await expect(
-            try await storage.records(ofType: nil, after: 0, limit: 0).isEmpty, "nothing when none is asked")
+            try await storage.records(ofType: nil, after: 0, limit: 0).isEmpty, "no records with a limit of 0")
         try await expect(
-            try await storage.records(ofType: nil, after: -1, limit: 1).first?.id == "r0", "before the first")
-        try await expect(try await storage.records(ofType: nil, after: .max, limit: 5).isEmpty, "nothing after the end")
+            try await storage.records(ofType: nil, after: -1, limit: 1).first?.id == "r0",
+            "the first record after position -1")
+        try await expect(
+            try await storage.records(ofType: nil, after: .max, limit: 5).isEmpty, "no records after the end")
     }
 
     static func identity(_ open: StorageCheck.Open) async throws {
@@ -57,30 +59,30 @@ enum RecordChecks {
         func found(_ identity: [UInt8]) async throws -> [String] {
             try await storage.records(ofType: "graph", identity: identity).map(\.id)
         }
-        try await expect(try await found(ada) == ["a", "d"], "those of the type, in order")
-        try await expect(try await storage.record("a")?.identity == ada, "the identity comes back")
-        try await expect(try await storage.record("b")?.identity == nil, "no identity comes back")
+        try await expect(try await found(ada) == ["a", "d"], "the records of the type, in order")
+        try await expect(try await storage.record("a")?.identity == ada, "the identity is returned")
+        try await expect(try await storage.record("b")?.identity == nil, "no identity is returned")
         _ = try await storage.replace(record("a", revision: 2, identity: bob), kind: .profile)
         _ = try await storage.replace(record("b", revision: 2, identity: bob), kind: .profile)
         _ = try await storage.replace(record("d", revision: 2), kind: .profile)
-        try await expect(try await found(ada).isEmpty, "nobody any more")
-        try await expect(try await found(bob) == ["a", "b"], "the new ones")
+        try await expect(try await found(ada).isEmpty, "no record with the previous identity")
+        try await expect(try await found(bob) == ["a", "b"], "the records with the new identity")
         _ = try await storage.replace(record("a", revision: 2, identity: ada), kind: .profile)
         _ = try await storage.remove("b")
-        try await expect(try await found(bob) == ["a"], "what was not replaced stays, what was removed goes")
+        try await expect(try await found(bob) == ["a"], "the record that was not replaced, without the removed record")
     }
 
     static func count(_ open: StorageCheck.Open) async throws {
         let storage = try await open()
-        try await expect(try await storage.count(ofType: nil) == 0, "none")
-        try await expect(try await storage.lastRecord(ofType: "graph") == nil, "no last one")
+        try await expect(try await storage.count(ofType: nil) == 0, "no records")
+        try await expect(try await storage.lastRecord(ofType: "graph") == nil, "no last record")
         for id in ["a", "b", "c"] { _ = try await storage.insert(record(id, type: id == "c" ? "other" : "graph")) }
-        try await expect(try await storage.count(ofType: nil) == 3, "three")
-        try await expect(try await storage.count(ofType: "graph") == 2, "two of the type")
-        try await expect(try await storage.lastRecord(ofType: "graph")?.id == "b", "the last of the type")
+        try await expect(try await storage.count(ofType: nil) == 3, "three records")
+        try await expect(try await storage.count(ofType: "graph") == 2, "two records of the type")
+        try await expect(try await storage.lastRecord(ofType: "graph")?.id == "b", "the last record of the type")
         _ = try await storage.remove("b")
-        try await expect(try await storage.lastRecord(ofType: "graph")?.id == "a", "the one before")
-        try await expect(try await storage.count(ofType: "graph") == 1, "one of the type")
+        try await expect(try await storage.lastRecord(ofType: "graph")?.id == "a", "the previous record")
+        try await expect(try await storage.count(ofType: "graph") == 1, "one record of the type")
     }
 
     static func taken(_ open: StorageCheck.Open) async throws {
@@ -88,26 +90,35 @@ enum RecordChecks {
         _ = try await storage.insert(record("a"))
         do {
             _ = try await storage.insert(record("a", [5]))
-            throw StorageCheckFailure(description: "expected: a taken identifier is refused")
+            throw StorageCheckFailure(description: "expected: an existing identifier is rejected")
         } catch is StorageError {}
-        try await expect(try await storage.record("a")?.sealed == [1, 2, 0, 3], "the first one stays")
-        try await expect(try await storage.lastSequence() == 1, "no change is noted")
+        try await expect(try await storage.record("a")?.sealed == [1, 2, 0, 3], "the first record is unchanged")
+        try await expect(try await storage.lastSequence() == 1, "no change in the log")
         let next = try await storage.insert(record("b"))
-        try await expect(next.sequence == 2, "the log has no gap")
+        try await expect(next.sequence == 2, "no gap in the log")
     }
 
     static func revision(_ open: StorageCheck.Open) async throws {
         let storage = try await open()
         _ = try await storage.insert(record("a"))
-        try await expect(try await storage.replace(record("a", revision: 1, [7]), kind: .tokens) == nil, "not the same")
         try await expect(
-            try await storage.replace(record("a", revision: 3, [7]), kind: .tokens) == nil, "not a later one")
-        try await expect(try await storage.replace(record("b", revision: 2, [7]), kind: .tokens) == nil, "not another")
-        try await expect(try await storage.record("a")?.sealed == [1, 2, 0, 3], "nothing has changed")
-        try await expect(try await storage.replace(record("a", revision: 2, [7]), kind: .tokens) == 2, "the next one")
-        try await expect(try await storage.remove("a") == 3, "removed")
-        try await expect(try await storage.remove("a") == nil, "removed once")
-        try await expect(try await storage.replace(record("a", revision: 3, [7]), kind: .tokens) == nil, "gone")
+            try await storage.replace(record("a", revision: 1, [7]), kind: .tokens) == nil,
+            "no replacement with the same revision")
+        try await expect(
+            try await storage.replace(record("a", revision: 3, [7]), kind: .tokens) == nil,
+            "no replacement with a later revision")
+        try await expect(
+            try await storage.replace(record("b", revision: 2, [7]), kind: .tokens) == nil,
+            "no replacement of a missing record")
+        try await expect(try await storage.record("a")?.sealed == [1, 2, 0, 3], "the record is unchanged")
+        try await expect(
+            try await storage.replace(record("a", revision: 2, [7]), kind: .tokens) == 2,
+            "a replacement with the next revision")
+        try await expect(try await storage.remove("a") == 3, "the record is removed")
+        try await expect(try await storage.remove("a") == nil, "no second removal")
+        try await expect(
+            try await storage.replace(record("a", revision: 3, [7]), kind: .tokens) == nil,
+            "no replacement of a removed record")
     }
 
     static func removed(_ open: StorageCheck.Open) async throws {
@@ -115,19 +126,20 @@ enum RecordChecks {
         for id in ["a", "b", "c"] { _ = try await storage.insert(record(id)) }
         _ = try await storage.remove("b")
         _ = try await storage.insert(record("d"))
-        try await expect(try await storage.records(ofType: nil).map(\.id) == ["a", "c", "d"], "at the end")
+        try await expect(
+            try await storage.records(ofType: nil).map(\.id) == ["a", "c", "d"], "the new record at the end")
     }
 
     static func values(_ open: StorageCheck.Open) async throws {
         let storage = try await open()
-        try await expect(try await storage.value("x") == nil, "nothing at first")
+        try await expect(try await storage.value("x") == nil, "no value at first")
         try await storage.setValue([0, 1], for: "x")
         try await storage.setValue([], for: "y")
         try await storage.setValue([2], for: "x")
         let another = try await open()
-        try await expect(try await another.value("x") == [2], "the last one")
-        try await expect(try await another.value("y") == [], "an empty one is not none")
+        try await expect(try await another.value("x") == [2], "the last value")
+        try await expect(try await another.value("y") == [], "an empty value is not nil")
         try await storage.setValue(nil, for: "x")
-        try await expect(try await another.value("x") == nil, "removed")
+        try await expect(try await another.value("x") == nil, "the value is removed")
     }
 }

@@ -1,18 +1,18 @@
 import SealedStorage
 import Synchronization
 
-/// Numbers in the order in which they were noted.
+/// A thread-safe list of numbers.
 private final class Noted: Sendable {
     private let numbers = Mutex<[Int]>([])
     func note(_ number: Int) { numbers.withLock { $0.append(number) } }
     var all: [Int] { numbers.withLock { $0 } }
 }
 
-/// What is said of changes, of locks and of several who use a storage at once.
+/// The checks of changes, locks and concurrent use.
 enum SharedChecks {
     static func log(_ open: StorageCheck.Open) async throws {
         let storage = try await open()
-        try await expect(try await storage.lastSequence() == 0, "no change at first")
+        try await expect(try await storage.lastSequence() == 0, "no sequence at first")
         try await expect(try await storage.changes(after: 0) == [], "no changes at first")
         _ = try await storage.insert(record("a"))
         _ = try await storage.replace(record("a", revision: 2), kind: .userData)
@@ -20,18 +20,18 @@ enum SharedChecks {
         _ = try await storage.remove("a")
         let another = try await open()
         let changes = try await another.changes(after: 0) ?? []
-        try await expect(changes.map(\.kind) == [.added, .userData, .removed], "each once: \(changes)")
+        try await expect(changes.map(\.kind) == [.added, .userData, .removed], "each change once: \(changes)")
         try await expect(changes.map(\.sequence) == [1, 2, 3] && changes.allSatisfy { $0.id == "a" }, "in order")
-        try await expect(try await storage.changes(after: 2)?.map(\.kind) == [.removed], "the last one")
-        try await expect(try await storage.changes(after: 3) == [], "nothing more")
+        try await expect(try await storage.changes(after: 2)?.map(\.kind) == [.removed], "the last change")
+        try await expect(try await storage.changes(after: 3) == [], "no more changes")
         try await expect(try await storage.lastSequence() == 3, "three changes")
     }
 
     static func future(_ open: StorageCheck.Open) async throws {
         let storage = try await open()
         _ = try await storage.insert(record("a"))
-        // Nothing, or the word that the log does not reach there: but no change.
-        try await expect(try await storage.changes(after: 100)?.isEmpty != false, "nothing")
+        // Empty, or nil because the log does not reach there: but no change.
+        try await expect(try await storage.changes(after: 100)?.isEmpty != false, "no changes")
     }
 
     static func writers(_ open: @escaping StorageCheck.Open) async throws {
@@ -58,13 +58,13 @@ enum SharedChecks {
             try await group.waitForAll()
         }
         let shared = try await first.record("shared")
-        try await expect(shared?.sealed.count == writers * times, "no replacement is lost")
-        try await expect(shared?.revision == Int64(writers * times + 1), "one revision each")
+        try await expect(shared?.sealed.count == writers * times, "all replacements")
+        try await expect(shared?.revision == Int64(writers * times + 1), "one revision for each replacement")
         let changes = try await first.changes(after: 0) ?? []
-        try await expect(changes.count == 1 + writers * times * 5 / 2, "every change is noted: \(changes.count)")
-        try await expect(changes.map(\.sequence) == (1...Int64(max(changes.count, 1))).map { $0 }, "no gap")
+        try await expect(changes.count == 1 + writers * times * 5 / 2, "each change in the log: \(changes.count)")
+        try await expect(changes.map(\.sequence) == (1...Int64(max(changes.count, 1))).map { $0 }, "no gap in the log")
         let positions = try await first.records(ofType: nil).map(\.position)
-        try await expect(Set(positions).count == positions.count, "every record has a position of its own")
+        try await expect(Set(positions).count == positions.count, "a unique position for each record")
     }
 
     static func watch(_ open: StorageCheck.Open) async throws {
@@ -76,7 +76,7 @@ enum SharedChecks {
         var sequence = try await storage.lastSequence()
         for number in 1...3 {
             _ = try await other.insert(record("b\(number)"))
-            // A call without a change is allowed; a change without a call is not, and never ends here.
+            // A call without a change is allowed; a change without a call is not, and would never end this loop.
             for await _ in told {
                 let changes = try await storage.changes(after: sequence) ?? []
                 sequence += Int64(changes.count)
@@ -96,7 +96,7 @@ enum SharedChecks {
         guard let first, let second else { return }
         first.release()
         first.release()
-        // Let what was under way when it was released pass by.
+        // Wait for calls that were in progress at the release.
         _ = try await storage.insert(record("b"))
         for await _ in told where try await storage.lastSequence() == 2 { break }
         let before = calls.all
@@ -123,7 +123,9 @@ enum SharedChecks {
             try await group.waitForAll()
         }
         let seen = inside.all
-        try await expect(seen == (0..<10).flatMap { _ in [1, -1] }, "who comes in goes out before the next: \(seen)")
+        try await expect(
+            seen == (0..<10).flatMap { _ in [1, -1] },
+            "each holder releases the lock before the next acquires it: \(seen)")
         let first = try await storages[0].lock("a", timeout: .seconds(60))
         let second = try await storages[1].lock("b", timeout: .seconds(60))
         let third = try await storages[0].lock("c", timeout: .seconds(60))
@@ -137,7 +139,7 @@ enum SharedChecks {
         waiting.cancel()
         do {
             _ = try await waiting.value
-            throw StorageCheckFailure(description: "expected: who gives up gets no lock")
+            throw StorageCheckFailure(description: "expected: a cancelled wait acquires no lock")
         } catch is CancellationError {}
         held.release()
         try await other.lock("a", timeout: .seconds(60)).release()
@@ -145,7 +147,7 @@ enum SharedChecks {
 
     static func droppedLock(_ open: StorageCheck.Open) async throws {
         let (storage, other) = (try await open(), try await open())
-        // Nobody keeps the value.
+        // Discard the lock, which releases it.
         _ = try await storage.lock("a", timeout: .seconds(60))
         try await other.lock("a", timeout: .seconds(60)).release()
     }

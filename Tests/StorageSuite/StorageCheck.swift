@@ -1,52 +1,52 @@
 import SealedStorage
 
-/// What every storage has to do, whichever it is. A check is given a way to open the same storage, fresh and empty at first, as
-/// often as it likes: for a storage that several processes share, each opening stands for a process.
+/// The requirements for every storage. A check receives a closure that opens the same storage, initially empty, any
+/// number of times: for a storage that several processes share, each instance represents a process.
 public enum StorageCheck: String, CaseIterable, Sendable {
-    case `records come back as they were, in the order they were added`
-    case `pages go through all records, each once`
-    case `a record is found by its identity, and only while it has it`
-    case `records are counted, and the last one is known`
-    case `a taken identifier is refused and changes nothing`
+    case `records are returned unchanged, in the order of insertion`
+    case `pages contain each record once`
+    case `a record is found only by its current identity`
+    case `count and lastRecord include the records of a type`
+    case `an existing identifier is rejected without a change`
     case `only the next revision replaces a record`
-    case `a removed record's place is not given to the record before it`
-    case `small values are kept, replaced and removed`
-    case `the log has every change once and in order`
-    case `a log asked for what is to come has nothing`
-    case `writers at once lose nothing and leave no gap in the log`
-    case `who watches is told of another's change`
-    case `who no longer watches is not told`
-    case `a lock is given to one at a time, and names do not wait for each other`
-    case `who gives up waiting for a lock does not get it`
-    case `a lock that is let go of is free`
-    case `it can be written when it says so`
+    case `a new record does not reuse the position of a removed record`
+    case `values are saved, replaced and removed`
+    case `the log contains each change once and in order`
+    case `changes after a future sequence are empty or unknown`
+    case `concurrent writers lose no change and leave no gap in the log`
+    case `watch reports a change of another instance`
+    case `a released watch reports no change`
+    case `a lock has one holder at a time, and different names are independent`
+    case `a cancelled wait for a lock does not acquire it`
+    case `a deinitialized lock is released`
+    case `checkWritable succeeds for a writable storage`
 
     /// Opens the storage.
     public typealias Open = @Sendable () async throws -> any AccountStorage
 
-    /// Does the check.
+    /// Runs the check.
     ///
-    /// - Throws: ``StorageCheckFailure`` when the storage did something else, or what the storage threw.
+    /// - Throws: ``StorageCheckFailure`` if the storage does not meet the requirement, or the error of the storage.
     public func run(_ open: @escaping Open) async throws {
         switch self {
-        case .`records come back as they were, in the order they were added`: try await RecordChecks.order(open)
-        case .`pages go through all records, each once`: try await RecordChecks.pages(open)
-        case .`a record is found by its identity, and only while it has it`: try await RecordChecks.identity(open)
-        case .`records are counted, and the last one is known`: try await RecordChecks.count(open)
-        case .`a taken identifier is refused and changes nothing`: try await RecordChecks.taken(open)
+        case .`records are returned unchanged, in the order of insertion`: try await RecordChecks.order(open)
+        case .`pages contain each record once`: try await RecordChecks.pages(open)
+        case .`a record is found only by its current identity`: try await RecordChecks.identity(open)
+        case .`count and lastRecord include the records of a type`: try await RecordChecks.count(open)
+        case .`an existing identifier is rejected without a change`: try await RecordChecks.taken(open)
         case .`only the next revision replaces a record`: try await RecordChecks.revision(open)
-        case .`a removed record's place is not given to the record before it`: try await RecordChecks.removed(open)
-        case .`small values are kept, replaced and removed`: try await RecordChecks.values(open)
-        case .`the log has every change once and in order`: try await SharedChecks.log(open)
-        case .`a log asked for what is to come has nothing`: try await SharedChecks.future(open)
-        case .`writers at once lose nothing and leave no gap in the log`: try await SharedChecks.writers(open)
-        case .`who watches is told of another's change`: try await SharedChecks.watch(open)
-        case .`who no longer watches is not told`: try await SharedChecks.unwatch(open)
-        case .`a lock is given to one at a time, and names do not wait for each other`:
+        case .`a new record does not reuse the position of a removed record`: try await RecordChecks.removed(open)
+        case .`values are saved, replaced and removed`: try await RecordChecks.values(open)
+        case .`the log contains each change once and in order`: try await SharedChecks.log(open)
+        case .`changes after a future sequence are empty or unknown`: try await SharedChecks.future(open)
+        case .`concurrent writers lose no change and leave no gap in the log`: try await SharedChecks.writers(open)
+        case .`watch reports a change of another instance`: try await SharedChecks.watch(open)
+        case .`a released watch reports no change`: try await SharedChecks.unwatch(open)
+        case .`a lock has one holder at a time, and different names are independent`:
             try await SharedChecks.locks(open)
-        case .`who gives up waiting for a lock does not get it`: try await SharedChecks.cancelledLock(open)
-        case .`a lock that is let go of is free`: try await SharedChecks.droppedLock(open)
-        case .`it can be written when it says so`:
+        case .`a cancelled wait for a lock does not acquire it`: try await SharedChecks.cancelledLock(open)
+        case .`a deinitialized lock is released`: try await SharedChecks.droppedLock(open)
+        case .`checkWritable succeeds for a writable storage`:
             let storage = try await open()
             try await storage.checkWritable()
             try await storage.checkWritable()
@@ -56,9 +56,9 @@ public enum StorageCheck: String, CaseIterable, Sendable {
     }
 }
 
-/// A storage did something else than it should.
+/// The error of a storage that does not meet a requirement.
 public struct StorageCheckFailure: Error, CustomStringConvertible {
-    /// What was expected, and the line of the check.
+    /// The expectation, and the line of the check.
     public let description: String
 }
 

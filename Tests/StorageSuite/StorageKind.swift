@@ -1,11 +1,11 @@
 import SealedStorage
 import TestSupport
 
-/// The storages that the same tests run against.
+/// The storages that run the same tests.
 package enum StorageKind: CaseIterable {
     case memory, sqlite
 
-    /// A fresh storage, and what keeps its directory.
+    /// Creates an empty storage and the folder that contains it.
     package func make() throws -> (storage: any AccountStorage, directory: TemporaryDirectory) {
         let directory = try TemporaryDirectory()
         switch self {
@@ -16,6 +16,6 @@ package enum StorageKind: CaseIterable {
 }
 
 extension TemporaryDirectory {
-    /// The store's folder in it.
+    /// The store's folder in this folder.
     package var store: StoreLocation { StoreLocation(path + "/store") }
 }

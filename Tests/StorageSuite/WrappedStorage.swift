@@ -1,6 +1,6 @@
 import SealedStorage
 
-/// A storage in memory of which a test changes some functions: those that it does not write go to the one inside.
+/// A storage in memory with functions that a test can override. The other functions use the inner storage.
 package protocol WrappedStorage: AccountStorage {
     var inner: MemoryStorage { get }
 }

@@ -1,16 +1,16 @@
 import Foundation
 import OAuth2AccountStore
 
-/// Kills a process that works with a store, again and again, at any instruction, and looks at what is left each time: the store
-/// opens, every acknowledged change is there, nothing unacknowledged is there by half, and nobody has to sign in unless the
-/// provider had rotated the token and its answer never arrived, which is then named.
+/// Repeatedly kills a process that uses a store, at any instruction, and checks the store each time: it opens, contains
+/// each acknowledged change, contains no partial change, and no account needs a sign-in, unless the provider rotated
+/// the refresh token and its response never arrived. The store must report that reason.
 final class Soak {
     private let location: StorePlace
     private let provider: SoakProvider
     private var numbers: SeededNumbers
     private let kills: Int
 
-    /// What a person's account must be like: nil for none, else its data.
+    /// The expected state of each user's account: its data, or `nil` without an account.
     private var expected: [Int: Int?] = [:]
     private var faults: [String] = []
     private var counts: [String: Int] = [:]
@@ -25,12 +25,12 @@ final class Soak {
 
     private var output: String { location.directory.path + "-output" }
 
-    /// Whether all held.
+    /// Returns whether all checks passed.
     func run() async throws -> Bool {
         let begun = ContinuousClock.now
         let startup = try await measureStartup()
         for round in 1...kills {
-            // Every tenth process is killed while it makes a store.
+            // Every tenth process is killed while it creates a store.
             if round % 10 == 0 {
                 try await killWhileMaking(startup, round)
             } else {
@@ -64,7 +64,7 @@ final class Soak {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0o600)
-        // Threads of Swift's pool have signals blocked, which a child would inherit.
+        // Threads of Swift's pool have blocked signals, which the child would inherit.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -78,18 +78,18 @@ final class Soak {
         return process
     }
 
-    /// Kills it and gives what it said.
+    /// Kills the process and returns its output.
     private func end(_ process: pid_t) -> [String] {
         kill(process, SIGKILL)
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0, errno == EINTR {}
         let text = (try? String(contentsOfFile: output, encoding: .utf8)) ?? ""
         let said = text.split(separator: "\n").map(String.init)
-        if status & 0x7F != SIGKILL { faults.append("the process ended by itself: \(said.last ?? "without a word")") }
+        if status & 0x7F != SIGKILL { faults.append("the process exited: \(said.last ?? "without output")") }
         return said
     }
 
-    /// How long a process takes until it works, in microseconds.
+    /// Returns the startup time of a process in microseconds.
     private func measureStartup() async throws -> Int {
         let process = try start(location)
         let begun = ContinuousClock.now
@@ -113,23 +113,23 @@ final class Soak {
         await look(after: end(process))
     }
 
-    /// A store that was being made is whole, or not there, and nothing else is left beside it.
+    /// Kills a process while it creates a store: the store must be complete or missing, without other files.
     private func killWhileMaking(_ startup: Int, _ round: Int) async throws {
         let location = location.new(round)
         defer { try? FileManager.default.removeItem(atPath: location.directory.path) }
         let process = try start(location)
         try await Task.sleep(for: .microseconds(Int.random(in: 0..<startup + 5000, using: &numbers)))
         _ = end(process)
-        count("killed while making a store")
+        count("killed while creating a store")
         do {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: location.directory.path)) ?? []
             let known: Set = ["accounts.sqlite", "accounts.sqlite-journal", "accounts.key", "accounts.lock"]
-            if !known.isSuperset(of: names) { faults.append("left beside the store: \(names)") }
+            if !known.isSuperset(of: names) { faults.append("other files in the folder: \(names)") }
             let worker = try await SoakWorker(location: location, port: provider.port, watches: false)
             if try await worker.store.accounts().isEmpty { try await worker.signIn(0) }
             if !(try await worker.store.damagedRecords().isEmpty) { faults.append("a new store has a damaged record") }
         } catch {
-            faults.append("a store that was being made does not open: \(error)")
+            faults.append("an interrupted new store does not open: \(error)")
         }
     }
 
@@ -137,13 +137,13 @@ final class Soak {
 
     private func count(_ what: String) { counts[what, default: 0] += 1 }
 
-    /// What the process said is what must be there; the change that it had only begun may be there or not.
+    /// Checks the acknowledged changes. The change in progress may be in the store or not.
     private func look(after said: [String]) async {
         var begun: (work: SoakWork, person: Int, value: Int)?
         for line in said {
             let words = line.split(separator: " ").map(String.init)
             if line.hasPrefix("error") {
-                faults.append("the process says: \(line)")
+                faults.append("error of the process: \(line)")
                 continue
             }
             guard words.count == 4, let work = SoakWork(rawValue: words[1]), let person = Int(words[2]),
@@ -159,7 +159,7 @@ final class Soak {
             let worker = try await SoakWorker(location: location, port: provider.port, watches: false)
             try await check(worker, begun)
         } catch {
-            faults.append("after \(said.last ?? "nothing"): \(error)")
+            faults.append("after \(said.last ?? "no output"): \(error)")
         }
     }
 
@@ -189,39 +189,42 @@ final class Soak {
                 )
             }
             expected[person] = .some(data)
-            if let reason = found.first?.signInNeeded { faults.append("person \(person) has to sign in: \(reason)") }
+            if let reason = found.first?.signInNeeded { faults.append("person \(person) needs a sign-in: \(reason)") }
         }
         if let begun, begun.work == .refresh || begun.work == .signIn { try await use(worker, begun.person) }
     }
 
-    /// Refreshes a person's account. A used token may be sent only by whom the answer never reached, and is then taken, or named.
+    /// Refreshes a user's account. Only if the response was lost may it send a used token; the provider then accepts
+    /// it, or the error states the reason.
     private func use(_ worker: SoakWorker, _ person: Int, isLost: Bool = true) async throws {
         guard let account = try await worker.account(of: person) else { return }
         let before = provider.counts
         do {
             try await worker.refresh(account.id)
             let after = provider.counts
-            if after.forgiven > before.forgiven { count("answers lost and had with the old token") }
-            if after.reused > before.reused, !isLost { faults.append("person \(person): a used token was kept") }
+            if after.forgiven > before.forgiven { count("lost responses recovered with the old token") }
+            if after.reused > before.reused, !isLost {
+                faults.append("person \(person): a used token was still stored")
+            }
         } catch let error as AccountStoreError {
             guard isLost, error.kind == .signInNeeded(.answerLost), !SoakProvider.forgives(person),
                 provider.counts.reused > before.reused
             else { return faults.append("person \(person): \(error) \(error.kind)") }
-            count("answers lost and named")
+            count("lost responses reported")
             try await worker.signIn(person)
             guard try await worker.account(of: person)?.id == account.id else {
-                return faults.append("person \(person): signing in again made another account")
+                return faults.append("person \(person): a new sign-in created another account")
             }
         }
     }
 
-    /// In the end everybody's tokens are the ones that the provider takes.
+    /// Checks at the end that the provider accepts the tokens of all users.
     private func lookAtAll() async {
         do {
             let worker = try await SoakWorker(location: location, port: provider.port, watches: false)
             for person in 0..<SoakWorker.people { try await use(worker, person, isLost: false) }
         } catch {
-            faults.append("in the end: \(error)")
+            faults.append("at the end: \(error)")
         }
     }
 }

@@ -3,10 +3,10 @@ import LoopbackHTTP
 import OAuth2AccountStore
 import Synchronization
 
-/// A provider on loopback that rotates refresh tokens. One that was used before ends the sign-in it came from, except that some
-/// people's provider takes the last one again as long as the one after it was not used, as many real ones do.
+/// A provider on loopback that rotates refresh tokens. A used token revokes its grant, except that for some users, as
+/// at many real providers, the previous token stays valid until the new one is used.
 final class SoakProvider: Sendable {
-    /// What came of one sign-in: the refresh token that is good now, and the one before it.
+    /// The grant of a sign-in: its valid refresh token and the previous one.
     struct Grant {
         let person: Int
         var current: String
@@ -16,11 +16,11 @@ final class SoakProvider: Sendable {
 
     struct State {
         var grants: [Grant] = []
-        /// The grant of each refresh token, also of used ones.
+        /// The grant of each refresh token, including used tokens.
         var grantOfToken: [String: Int] = [:]
         var personOfAccessToken: [String: Int] = [:]
         var issued = 0
-        /// How many refresh tokens came that were used before, and how many of those were taken again.
+        /// The number of used refresh tokens received, and how many of them were accepted.
         var reused = 0
         var forgiven = 0
     }
@@ -38,7 +38,7 @@ final class SoakProvider: Sendable {
         listener = try LoopbackListener(limits: .server) { Self.answer($0, core) }
     }
 
-    /// Whether a person's provider takes a refresh token again whose answer never arrived.
+    /// Returns whether a user's provider accepts a refresh token again if its response was lost.
     static func forgives(_ person: Int) -> Bool { person % 2 == 0 }
 
     private static func answer(_ request: LoopbackRequest, _ core: Core) -> LoopbackResponse {

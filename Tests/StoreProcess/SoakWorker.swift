@@ -3,7 +3,7 @@ import HTTPExchange
 import OAuth2Protocol
 import OAuth2AccountStore
 
-/// The numbers of one seed: the same ones in every run.
+/// A random number generator with a seed.
 struct SeededNumbers: RandomNumberGenerator {
     private var state: UInt64
     init(seed: UInt64) { state = seed }
@@ -17,13 +17,13 @@ struct SeededNumbers: RandomNumberGenerator {
     }
 }
 
-/// What is done to an account in the soak.
+/// The changes to an account.
 enum SoakWork: String, CaseIterable {
     case signIn, refresh, edit, remove
 }
 
-/// The process that is killed: it signs people in, refreshes, edits and removes for ever, and says before and after each what it
-/// is. A line that is said is in a file, which a killed process cannot take back.
+/// The process that is killed: it signs users in, refreshes, edits and removes accounts in an endless loop, and writes
+/// a line before and after each change. The lines are in a file, so they survive the process.
 struct SoakWorker {
     static let people = 6
     let store: AccountStore
@@ -50,7 +50,7 @@ struct SoakWorker {
             let account = try await account(of: person)
             let work =
                 account == nil ? .signIn : SoakWork.allCases.randomElement(using: &numbers) ?? .edit
-            // A removal now and then, so that there are mostly accounts to work with.
+            // Skip half of the removals, so that most users have an account.
             if work == .remove, Bool.random(using: &numbers) { continue }
             let value = Int.random(in: 0..<1_000_000, using: &numbers)
             StoreProcess.say("begin \(work.rawValue) \(person) \(value)")
@@ -77,7 +77,7 @@ struct SoakWorker {
         _ = try await store.handleRedirect(redirect)
     }
 
-    /// Asks for another token than the one that is there.
+    /// Requests a token other than the stored one.
     func refresh(_ id: Account.ID) async throws {
         let token = try await store.accessToken(for: id)
         _ = try await store.accessToken(for: id, rejected: token.secret)

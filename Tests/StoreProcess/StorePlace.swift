@@ -1,13 +1,13 @@
 import FleetStorage
 import OAuth2AccountStore
 
-/// Where the store is: a directory, or `postgresql://...#SCHEMA#DIRECTORY`, where the directory is that of the key.
+/// The location of the store: a folder, or `postgresql://...#SCHEMA#FOLDER`, whose folder contains only the key.
 struct StorePlace {
-    /// What the command line calls it.
+    /// The argument on the command line.
     let word: String
-    /// The directory of the key.
+    /// The folder of the key.
     let directory: StoreLocation
-    /// Connection and schema; nil for SQLite.
+    /// The connection and schema, or `nil` for SQLite.
     private let server: (connection: String, schema: String)?
 
     init(_ word: String) {
@@ -22,7 +22,7 @@ struct StorePlace {
         server = (parts[0], parts[1])
     }
 
-    /// Another place of the same kind, where nothing is yet.
+    /// Returns an unused location of the same type.
     func new(_ number: Int) -> StorePlace {
         guard let server else { return StorePlace(directory.path + "-new") }
         return StorePlace("\(server.connection)#\(server.schema)_\(number)#\(directory.path)-new")
@@ -30,7 +30,7 @@ struct StorePlace {
 
     func storage() throws -> any AccountStorage {
         guard let server else { return SQLiteStorage(directory: directory) }
-        // The requests of a killed process go to a provider on this machine, which completes them immediately or never.
+        // The local provider completes the requests of a killed process immediately or never.
         return try PostgreSQLStorage(
             connection: server.connection, schema: server.schema, leaseDuration: .milliseconds(500))
     }

@@ -3,8 +3,8 @@ import HTTPExchange
 import OAuth2Protocol
 import OAuth2AccountStore
 
-/// Another process for the store's tests: it uses a store in a directory as an app does, says on its output what happened, and
-/// can be killed at any time.
+/// A separate process for the store's tests: it uses a store as an app does, writes its progress to its output, and can
+/// be killed at any time.
 @main
 struct StoreProcess {
     let location: StorePlace
@@ -12,7 +12,7 @@ struct StoreProcess {
     var directory: StoreLocation { location.directory }
 
     static func main() async {
-        // A limit on the size of files is to be an error, as a full disk is, not the end of the process.
+        // Exceeding the file size limit must be an error, like a full disk, and not end the process.
         signal(SIGXFSZ, SIG_IGN)
         let words = CommandLine.arguments.dropFirst()
         if words.count >= 3, words[1] == "transfer" { await Transfer(Array(words.dropFirst())).run() }
@@ -44,7 +44,7 @@ struct StoreProcess {
         }
     }
 
-    /// Kills processes of this program and says what was left; see ``Soak``.
+    /// Kills processes of this program and reports the results; see ``Soak``.
     private static func soak(_ words: [String]) async -> Never {
         guard let kills = Int(words[2]), kills > 0 else {
             say("usage: store-process soak DIRECTORY KILLS [SEED]")
@@ -60,7 +60,7 @@ struct StoreProcess {
         }
     }
 
-    /// A line on the output, at once.
+    /// Writes a line to the output immediately.
     static func say(_ line: String) {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
@@ -75,7 +75,7 @@ struct StoreProcess {
             custody: KeyFile(directory: directory), dependencies: Dependencies(transport: CurlTransport()))
     }
 
-    /// Opens the store, waits for a line, asks so many times at once for the token of the first account.
+    /// Opens the store, waits for a line, then requests the first account's token in `count` concurrent tasks.
     private func tokens(_ count: Int) async throws {
         let store = try await store()
         guard let account = try await store.accounts().first else { return Self.say("no account") }
@@ -88,7 +88,7 @@ struct StoreProcess {
         for (token, count) in found { Self.say("token \(token) \(count)") }
     }
 
-    /// Lists the accounts, then asks for a token of each.
+    /// Lists the accounts, then requests a token of each.
     private func look() async throws {
         let store = try await store()
         for account in try await store.accounts() {
@@ -99,7 +99,7 @@ struct StoreProcess {
         Self.say("done")
     }
 
-    /// Opens the store, limits the size of files, and saves data of an account.
+    /// Opens the store, limits the file size, and saves data of an account.
     private func change(fileLimit: Int) async throws {
         let store = try await store()
         guard let account = try await store.accounts().first else { return Self.say("no account") }
@@ -111,7 +111,7 @@ struct StoreProcess {
         Self.say("saved")
     }
 
-    /// Numbers the first account's data from 1 to this number, and then removes the account.
+    /// Sets the first account's data to each number up to `count`, then removes the account.
     private func edit(_ count: Int) async throws {
         let store = try await store()
         guard let account = try await store.accounts().first else { return Self.say("no account") }
@@ -120,7 +120,8 @@ struct StoreProcess {
         Self.say("done")
     }
 
-    /// Changes the store for ever, and says before and after each change what it is, until somebody kills it.
+    /// Changes the store in an endless loop, and writes a line before and after each change, until the process is
+    /// killed.
     private func churn(seed: Int) async throws {
         let store = try await store()
         var number = 0
@@ -132,7 +133,7 @@ struct StoreProcess {
                 let answer = HTTPResponse(
                     status: 200, fields: ["Content-Type": "application/json"],
                     body: Data(#"{"access_token":"a","refresh_token":"r","expires_in":3600}"#.utf8))
-                // Without a subject the type has one account, so this signs the same one in again.
+                // Without a subject the type has one account, so this signs in to the same account again.
                 let account = try await store.add(try TokenResponse.read(answer), toType: "graph")
                 if !added.contains(account.id) { added.append(account.id) }
                 Self.say("added \(account.id)")

@@ -3,13 +3,13 @@ import CurlHTTP
 import HTTPExchange
 import Synchronization
 
-/// One large transfer, for tests with real servers: what came of it and how much memory it took, on one line.
+/// A large transfer for tests with real servers. It prints its result and peak memory on one line.
 struct Transfer {
     private let method: HTTPMethod
     private let url: String
     private var options: [String: String] = [:]
 
-    /// `METHOD URL NAME=VALUE...`
+    /// Creates a transfer from the arguments `METHOD URL NAME=VALUE...`.
     init(_ words: [String]) {
         method = HTTPMethod(rawValue: words[0])
         url = words.count > 1 ? words[1] : ""
@@ -19,7 +19,7 @@ struct Transfer {
         }
     }
 
-    /// Ends with 0 when an answer came, whatever its status.
+    /// Runs the transfer and exits with 0 after any response.
     func run() async -> Never {
         let last = LastProgress()
         do {
@@ -29,7 +29,7 @@ struct Transfer {
             if let text = options["pin"], let pin = PublicKeyPin(text) { request.trust.pinnedKeys = [pin] }
             request.redirects = .follow(limit: 3)
             let transport = CurlTransport()
-            // Streams that nobody reads, and beside them small requests.
+            // Unread streams, and small requests at the same time.
             var held: [HTTPStreamedResponse] = []
             for _ in 0..<(options["hold"].flatMap { Int($0) } ?? 0) { held.append(try await transport.stream(request)) }
             if !held.isEmpty, let small = URL(string: "/small", relativeTo: address)?.absoluteURL {
@@ -63,7 +63,7 @@ struct Transfer {
         exit(status)
     }
 
-    /// The most memory that the process had, in KiB; 0 where the system does not say.
+    /// The peak memory of the process in KiB, or 0 if the system does not report it.
     private static var peak: Int {
         let text = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

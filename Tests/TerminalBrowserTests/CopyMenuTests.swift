@@ -42,7 +42,7 @@ import Testing
         browser.press(.character("y"), .character("4"))
         #expect(browser.effects.last == .copy("+1 425 555 0100"))
         browser.press(.character("y"), .character("G"), .enter)
-        guard case .copy(let card) = browser.effects.last else { Issue.record("no text was copied"); return }
+        guard case .copy(let card) = browser.effects.last else { Issue.record("the last effect is not a copy"); return }
         #expect(card.hasPrefix("BEGIN:VCARD\r\nVERSION:4.0\r\nFN:Ada Lovelace\r\n"))
         browser.send(.copied(card, by: "OSC 52"))
         #expect(browser.shows("Copied the vCard of Ada Lovelace by OSC 52."))

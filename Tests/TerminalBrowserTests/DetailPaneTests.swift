@@ -97,15 +97,15 @@ import Testing
         var browser = DrivenModel()
         browser.list([.ada])
         browser.wait(.milliseconds(150))
-        browser.send(.failed(2, BrowseFailure(summary: "the network does not answer", isNetwork: true)))
-        #expect(browser.shows("The network does not answer. R tries again."))
+        browser.send(.failed(2, BrowseFailure(summary: "the network is unreachable", isNetwork: true)))
+        #expect(browser.shows("The network is unreachable. R tries again."))
         browser.forget()
         browser.wait(.seconds(5))
         #expect(browser.effects.isEmpty)
         browser.press(.character("R"))
         #expect(browser.effects == [.detail(3, "ada")])
         browser.answerDetail()
-        #expect(!browser.shows("does not answer"))
+        #expect(!browser.shows("is unreachable"))
     }
 
     @Test func `the browser repeats a throttled detail request after the delay`() {
@@ -213,7 +213,7 @@ import Testing
         #expect(picture.bytes == Data([1, 2, 3]))
         #expect(picture.area.column + picture.area.columns == 120)
         for row in browser.lines[picture.area.row..<(picture.area.row + picture.area.rows)] {
-            #expect(TerminalText.width(row) <= picture.area.column, "no text is under the photo")
+            #expect(TerminalText.width(row) <= picture.area.column, "text does not overlap the photo")
         }
         browser.press(.character("p"))
         #expect(browser.model.screen().picture == nil)
@@ -251,7 +251,7 @@ import Testing
         #expect(photos["large"] != nil)
     }
 
-    @Test func `with --offline p reports that photos are not stored, and the key line lists only available keys`() {
+    @Test func `with --offline p reports that photos are not stored, and unavailable keys are hidden`() {
         for pane in [BrowseModel.Pane.list, .detail] {
             var browser = DrivenModel(columns: 200, isOffline: true)
             browser.type("ad")

@@ -68,23 +68,23 @@ import Testing
         browser.send(
             .failed(
                 browser.searchNumber,
-                BrowseFailure(summary: "the network does not answer", reason: "no route", isNetwork: true)))
-        #expect(browser.shows("The network does not answer: no route. Enter tries again."))
+                BrowseFailure(summary: "the network is unreachable", reason: "no route", isNetwork: true)))
+        #expect(browser.shows("The network is unreachable: no route. Enter tries again."))
         #expect(browser.names == ["Ada Lovelace"])
         browser.forget()
         browser.press(.enter)
         #expect(browser.effects == [.search(3, "ade")])
-        browser.send(.failed(3, BrowseFailure(summary: "the network does not answer", isNetwork: true)))
+        browser.send(.failed(3, BrowseFailure(summary: "the network is unreachable", isNetwork: true)))
         browser.press(.tab)
         #expect(browser.shows("R tries again."))
         browser.press(.character("R"))
         browser.send(
-            .failed(browser.searchNumber, BrowseFailure(summary: "the network does not answer", isNetwork: true)))
+            .failed(browser.searchNumber, BrowseFailure(summary: "the network is unreachable", isNetwork: true)))
         browser.press(.character("/"))
         browser.type("l")
         browser.wait(.milliseconds(150))
         #expect(browser.effects.last == .search(5, "adel"))
-        #expect(!browser.shows("does not answer"))
+        #expect(!browser.shows("is unreachable"))
     }
 
     @Test func `an idle browser schedules no ticks`() {

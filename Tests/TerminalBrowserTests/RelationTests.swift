@@ -100,8 +100,8 @@ import Testing
         #expect(browser.names == ["Adele Vance", "Ada Lovelace", "Adam Smith"] && browser.selected == "Adam Smith")
         #expect(browser.shows("Reports of Grace Hopper"))
         browser.press(.character("R"))
-        browser.send(.failed(browser.lastNumber, BrowseFailure(summary: "the network does not answer")))
-        #expect(browser.shows("The network does not answer.") && browser.names.count == 3)
+        browser.send(.failed(browser.lastNumber, BrowseFailure(summary: "the network is unreachable")))
+        #expect(browser.shows("The network is unreachable.") && browser.names.count == 3)
         browser.press(.character("R"))
         browser.send(.detail(browser.lastNumber, reports([])))
         #expect(browser.shows("Grace Hopper has no direct reports.") && browser.names.count == 3)
@@ -138,8 +138,8 @@ import Testing
         browser.send(.detail(2, result))
         #expect(browser.shows("Ada Lovelace has no direct reports."))
         browser.press(.down, .character("r"))
-        browser.send(.failed(browser.lastNumber, BrowseFailure(summary: "the network does not answer")))
-        #expect(browser.shows("The network does not answer."))
+        browser.send(.failed(browser.lastNumber, BrowseFailure(summary: "the network is unreachable")))
+        #expect(browser.shows("The network is unreachable."))
         #expect(browser.names.count == 2)
     }
 

@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: ["👩‍👩‍👧", "❤️", "🇩🇪", "👍🏽", "1️⃣", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "김", "ﷺ", "নি"])
-    func `following text is at the column of TerminalText.width, regardless of the C library`(_ character: String) {
+    func `text after an emoji starts at the column of TerminalText.width, not the C library's`(_ character: String) {
         for cells in [cells, ascii] {
             let (pieces, end) = cells.pieces("x" + character + "y", from: 0, limit: 80)
             let columns = TerminalText.width(character)

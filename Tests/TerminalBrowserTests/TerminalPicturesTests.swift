@@ -87,7 +87,7 @@ import Testing
         #expect(PictureSequences.blocks(picture, hasAllColors: false) == ["\u{1B}[38;5;196;48;5;21m▀"])
     }
 
-    /// 16 by 16 points: red on the left, blue on the right. Made with libjpeg-turbo.
+    /// 16 by 16 points: red on the left, blue on the right. Created with libjpeg-turbo.
     private static let jpeg = """
         /9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAMCAgMCAgMDAwMEAwMEBQgFBQQEBQoHBwYIDAoMDAsKCwsNDhIQDQ4R\
         DgsLEBYQERMUFRUVDA8XGBYUGBIUFRT/2wBDAQMEBAUEBQkFBQkUDQsNFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQU\

@@ -160,7 +160,7 @@ import Testing
         #expect(browser.names == ["Ada Lovelace", "Grace Hopper"], "the directory's results take precedence")
     }
 
-    @Test func `the cursor follows a user after it was moved, and is on the first row before`() {
+    @Test func `the cursor stays on the first row until it is moved, then it follows the user`() {
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
@@ -198,7 +198,7 @@ import Testing
         #expect(browser.shows("The search uses only the start"))
     }
 
-    @Test func `the browser reports a full search text`() {
+    @Test func `the browser reports a search text of maximum length`() {
         var browser = DrivenModel()
         browser.press(.paste(String(repeating: "a", count: QueryText.maximumBytes)))
         #expect(!browser.shows("The search uses only the start"))

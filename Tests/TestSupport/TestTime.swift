@@ -3,7 +3,7 @@ import Testing
 
 /// The time limits of tests. The environment variable `TEST_TIME_FACTOR` multiplies them on a slow or busy machine.
 package enum TestTime {
-    /// The value of `TEST_TIME_FACTOR`; 1 without it.
+    /// The value of `TEST_TIME_FACTOR`, or 1 if it is not set.
     package static let factor =
         ProcessInfo.processInfo.environment["TEST_TIME_FACTOR"].flatMap(Double.init).map { max($0, 1) } ?? 1
 

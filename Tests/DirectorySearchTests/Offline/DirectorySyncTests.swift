@@ -287,7 +287,7 @@ import Testing
         #expect(number.all.count == 100)
     }
 
-    @Test func `users of unusual size are an error at the limit of the copy`() async throws {
+    @Test func `oversized users are an error at the size limit of the copy`() async throws {
         let number = Log<Int>()
         let large = String(repeating: "x", count: 4 << 20)
         service.state.withLock {
