@@ -10,7 +10,7 @@ import Testing
 @Suite(.enabled(if: TestServer.url != nil), .serialized, .timeLimit(.scaled(minutes: 2)))
 struct PostgreSQLStorageTests {
     @Test(arguments: StorageCheck.allCases)
-    func `PostgreSQL does what every storage does`(check: StorageCheck) async throws {
+    func `PostgreSQL passes the checks of all storages`(check: StorageCheck) async throws {
         let schema = TestSchema()
         try await check.run { try schema.storage() }
     }

@@ -219,7 +219,7 @@ def run(checks, world):
     tests = ["test", *OPTIONS, "--skip-build", "--disable-xctest", "--filter"]
     done = test("the tests pass with a real server", [*tests, "FleetStorageTests"])
     if done:
-        checks.check("the tests use the server", '"PostgreSQL does what every storage does" with' in done, done[-2000:])
+        checks.check("the tests use the server", '"PostgreSQL passes the checks of all storages" with' in done, done[-2000:])
     soak(checks, world, server, os.path.join(os.path.dirname(world.program), "store-process"), environment)
     test("workers survive a killed server", [*tests, "ServerCrashTests"], LODGE_TEST_POSTGRESQL_CRASH=server.crash)
     standbys = Standbys.make(world, server)

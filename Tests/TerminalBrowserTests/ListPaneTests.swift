@@ -72,7 +72,7 @@ import Testing
         browser.list(User.many(100), hasMore: true)
         browser.press(.character("G"))
         browser.send(.failed(1, BrowseFailure(summary: "the network is unreachable", isNetwork: true)))
-        #expect(browser.shows("More could not be read: The network is unreachable."))
+        #expect(browser.shows("Could not load more users: The network is unreachable."))
         browser.forget()
         browser.press(.up)
         #expect(!browser.effects.contains(.nextPage(1)))

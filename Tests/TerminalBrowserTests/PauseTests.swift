@@ -13,7 +13,7 @@ import Testing
         browser.type("ad")
         browser.wait(.milliseconds(150))
         browser.send(.failed(browser.searchNumber, Self.throttled))
-        #expect(browser.shows("The directory asks for a pause: again in 12 s."))
+        #expect(browser.shows("The directory limits requests. Next attempt in 12 s."))
         browser.wait(.milliseconds(2500))
         #expect(browser.shows("again in 10 s."))
         browser.forget()

@@ -64,7 +64,7 @@ public struct RedirectError: Error, Sendable, Equatable {
         case .tooLarge: "the address is too long"
         case .duplicateParameter: "a parameter appears twice"
         case .stateMissing: "the state is missing"
-        case .stateMismatch: "the state belongs to no sign-in that is waiting"
+        case .stateMismatch: "the state does not match a pending sign-in"
         case .issuerMismatch: "it comes from a different issuer"
         case .issuerMissing: "the issuer is missing although this provider promises it"
         case .codeMissing: "there is neither a code nor an error"

@@ -33,7 +33,7 @@ extension BrowseDrawing {
             return ("\(BrowseModel.sentence(failure)) \(remedy(failure))", .failure)
         }
         if let failure = model.list.pageFailure, model.list.rows.count - model.list.selected <= model.layout.listRows {
-            return ("More could not be read: \(BrowseModel.sentence(failure)) ctrl-r tries again.", .failure)
+            return ("Could not load more users: \(BrowseModel.sentence(failure)) ctrl-r tries again.", .failure)
         }
         return ("", .plain)
     }

@@ -223,7 +223,7 @@ extension BrowseModel {
         delayEnd = max(delayEnd ?? now, now + max(.seconds(1), min(duration, .seconds(86_400))))
     }
 
-    var countdown: String? { delaySeconds.map { "The directory asks for a pause: again in \($0) s." } }
+    var countdown: String? { delaySeconds.map { "The directory limits requests. Next attempt in \($0) s." } }
 
     var delaySeconds: Int? { delayEnd.map { max(1, Self.wholeSeconds($0 - now)) } }
 }

@@ -54,8 +54,8 @@ struct SalvageCommand: CommandHandler {
         guard lost > 0 else { return .done }
         console.instruct(
             lost == 1
-                ? "1 account is lost: to have it again, sign in again."
-                : "\(lost) accounts are lost: to have them again, sign in again.")
+                ? "1 account is lost. To restore it, sign in again."
+                : "\(lost) accounts are lost. To restore them, sign in again.")
         return .failed
     }
 

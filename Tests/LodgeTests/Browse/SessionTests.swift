@@ -86,7 +86,7 @@ import Testing
             terminal.provider.setInjectedErrors(faults)
             screen.press(.tab)
             screen.type("G")
-            await screen.wait(for: "More could not be read")
+            await screen.wait(for: "Could not load more users")
             screen.press(.control("r"))
             await screen.wait(for: "of 200+")
         }
@@ -101,7 +101,7 @@ import Testing
         _ = await terminal.run("sign-in")
         _ = try await terminal.browse { screen in
             screen.type("ad")
-            await screen.wait(for: "asks for a pause")
+            await screen.wait(for: "limits requests")
             screen.type("a")
             await screen.wait(for: "Ada Lovelace")
         }

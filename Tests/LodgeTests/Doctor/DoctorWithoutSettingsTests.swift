@@ -146,7 +146,7 @@ import Testing
         try Data(contentsOf: other.appending(path: "accounts.key")).write(to: key)
         try #require(chmod(key.path, 0o600) == 0)
         let lost = await terminal.run("accounts", "salvage", "--quiet")
-        #expect(lost.status == 1 && lost.errors == "1 account is lost: to have it again, sign in again.\n", "\(lost)")
+        #expect(lost.status == 1 && lost.errors == "1 account is lost. To restore it, sign in again.\n", "\(lost)")
         try own.write(to: key)
         try #require(chmod(key.path, 0o600) == 0)
         try FileManager.default.removeItem(at: terminal.store.appending(path: "accounts.salvaged.sqlite"))

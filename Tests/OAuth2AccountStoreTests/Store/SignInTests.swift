@@ -392,7 +392,7 @@ struct SignInTests {
                     try await Gate().pass()
                 }, rejecting: { rejections.append($0.reason) }))
         #expect(rejections.all.count == 1)
-        #expect(rejections.all.first?.contains("belongs to no sign-in that is waiting") == true)
+        #expect(rejections.all.first?.contains("does not match a pending sign-in") == true)
         #expect(account.label == "<b>\u{202E}ada")
         try await until { pages.all.count == 3 }
         #expect(pages.all.map(\.status) == [400, 405, 200])
