@@ -73,9 +73,13 @@ public func initialize(_ count: UnsafeMutablePointer<CInt>, _ words: UnsafeMutab
     return 0
 }
 
-/// Passes one input to the reader that `--reader` names.
+private let variantCount = argument("variants").flatMap { Int($0) } ?? 0
+
+/// Passes an input, and `--variants` variants of it, to the reader that `--reader` names.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    selected.read(Array(UnsafeBufferPointer(start: start, count: count)))
+    let input = Array(UnsafeBufferPointer(start: start, count: count))
+    selected.read(input)
+    for variant in Variants(of: input, count: variantCount) { selected.read(variant) }
     return 0
 }
