@@ -1,24 +1,25 @@
 import COpenSSL
 public import Platform
 
-/// A 256-bit key that seals records with AES-GCM. It never prints, and its memory is wiped after the last use.
+/// A 256-bit key that encrypts records with AES-GCM. Its descriptions never show it, and its memory is wiped after the
+/// last use.
 ///
-/// Nonces are random. One key may seal 2³² records before two equal nonces become likely enough to matter.
+/// Nonces are random. Limit each key to 2³² records, above which the probability of equal nonces is too high.
 ///
-/// [NIST SP 800-38D](https://csrc.nist.gov/pubs/sp/800/38/d/final)
+/// See [NIST SP 800-38D](https://csrc.nist.gov/pubs/sp/800/38/d/final).
 public struct SealingKey: Sendable {
     /// The length of a key in bytes.
     public static let byteCount = 32
-    /// How many bytes a sealed text is longer than the plain text: a 12-byte nonce and a 16-byte tag.
+    /// The difference in bytes between sealed and plain text: a 12-byte nonce and a 16-byte tag.
     public static let overhead = nonceCount + tagCount
-    /// The longest plain text in bytes.
+    /// The maximum length of the plain text in bytes.
     public static let maximumPlaintextByteCount = 1 << 30
 
     private static let nonceCount = 12
     private static let tagCount = 16
     private let secret: SecretBytes
 
-    /// A key of exactly these 32 bytes.
+    /// Creates a key from 32 bytes.
     ///
     /// - Throws: ``JOSEError/invalidKey(_:)`` for any other length.
     public init(_ bytes: some Collection<UInt8>) throws(JOSEError) {
@@ -26,24 +27,25 @@ public struct SealingKey: Sendable {
             throw .invalidKey("a sealing key has \(Self.byteCount) bytes, this has \(bytes.count)")
         }
         secret = SecretBytes(bytes)
-        // The first look-up sets libcrypto up, which takes milliseconds: here it can go on beside other work.
+        // The first lookup initializes libcrypto, which takes milliseconds. Here it runs concurrently with other work.
         _ = Self.cipher
     }
 
-    /// A new random key.
+    /// Returns a new random key.
     ///
-    /// - Throws: ``JOSEError/cryptography(_:)`` when there are no random bytes.
+    /// - Throws: ``JOSEError/cryptography(_:)`` if there are no random bytes.
     public static func random() throws(JOSEError) -> SealingKey { try SealingKey(SecureRandom.bytes(byteCount)) }
 
-    /// The 32 bytes, to be kept in a keyring. They are a secret.
+    /// The 32 bytes of the key, for storage in a keyring. They are a secret.
     public var bytes: [UInt8] { secret.bytes }
 
-    /// The sealed text: nonce (12 bytes), ciphertext (as long as the plain text), tag (16 bytes).
+    /// Returns the sealed text: nonce (12 bytes), ciphertext (as long as the plain text), tag (16 bytes).
     ///
     /// - Parameters:
-    ///   - plaintext: What to hide, at most ``maximumPlaintextByteCount`` bytes.
-    ///   - authenticated: What is not hidden and must be the same on opening, such as the record's name.
-    /// - Throws: ``JOSEError/cryptography(_:)`` when there are no random bytes, or the plain text is too long.
+    ///   - plaintext: The text to encrypt, at most ``maximumPlaintextByteCount`` bytes.
+    ///   - authenticated: Additional data that is not encrypted and must be the same for opening, such as the record's
+    ///     name.
+    /// - Throws: ``JOSEError/cryptography(_:)`` if there are no random bytes or the plain text is too long.
     public func seal(
         _ plaintext: some Collection<UInt8>, authenticating authenticated: [UInt8] = []
     ) throws(JOSEError) -> [UInt8] {
@@ -55,9 +57,9 @@ public struct SealingKey: Sendable {
         return sealed
     }
 
-    /// The plain text of what ``seal(_:authenticating:)`` gave, with the same authenticated data.
+    /// Returns the plain text of a result of ``seal(_:authenticating:)``. Requires the same authenticated data.
     ///
-    /// - Throws: ``JOSEError/unsealing`` when the key or the authenticated data are others, or a byte was changed.
+    /// - Throws: ``JOSEError/unsealing`` if the key or the authenticated data differ, or a byte was changed.
     public func open(
         _ sealed: some Collection<UInt8>, authenticating authenticated: [UInt8] = []
     ) throws(JOSEError) -> [UInt8] {
@@ -72,7 +74,7 @@ public struct SealingKey: Sendable {
         return plaintext
     }
 
-    // A cipher that was fetched never changes and may be used from every thread; it is never freed.
+    // A fetched cipher never changes, is thread-safe, and is never freed.
     nonisolated(unsafe) private static let cipher = EVP_CIPHER_fetch(nil, "AES-256-GCM", nil)
 
     private func seal(_ plaintext: [UInt8], _ nonce: [UInt8], _ authenticated: [UInt8]) -> [UInt8]? {
@@ -115,7 +117,7 @@ public struct SealingKey: Sendable {
                 || EVP_DecryptUpdate(context, nil, &ignored, authenticated, authenticatedLength) == 1
         else { return nil }
         var succeeded = false
-        // One byte more than needed, so that the end of the text has an address even when the text is empty.
+        // One extra byte, so that even an empty text has an address.
         let plaintext = [UInt8](unsafeUninitializedCapacity: count + 1) { output, written in
             guard let start = output.baseAddress else { return }
             let updated = sealed.withUnsafeBufferPointer { sealed in
@@ -123,7 +125,7 @@ public struct SealingKey: Sendable {
                 guard let source = sealed.baseAddress else { return false }
                 return EVP_DecryptUpdate(context, start, &ignored, source + Self.nonceCount, length) == 1
             }
-            // Only the last step compares the tag: until it succeeds, the text is nobody's.
+            // Only the last step checks the tag. Until it succeeds, the text must not be used.
             succeeded = updated && EVP_DecryptFinal_ex(context, start + count, &ignored) == 1
             if succeeded { written = count } else { OPENSSL_cleanse(start, count) }
         }
@@ -132,6 +134,6 @@ public struct SealingKey: Sendable {
 }
 
 extension SealingKey: Redacted {
-    /// Says that this is a key, and nothing about it.
+    /// A description without the key.
     public var description: String { "SealingKey(hidden)" }
 }

@@ -1,29 +1,30 @@
-/// Base64 with the URL-safe alphabet and without padding, as JOSE uses it everywhere.
+/// Base64 with the URL-safe alphabet and without padding, as in JOSE.
 ///
-/// [RFC 4648 section 5](https://www.rfc-editor.org/rfc/rfc4648#section-5),
-/// [RFC 7515 section 2](https://www.rfc-editor.org/rfc/rfc7515#section-2)
+/// See [RFC 4648 section 5](https://www.rfc-editor.org/rfc/rfc4648#section-5) and
+/// [RFC 7515 section 2](https://www.rfc-editor.org/rfc/rfc7515#section-2).
 public enum Base64URL {
-    /// The text of these bytes, without padding.
+    /// Returns the encoded bytes without padding.
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
         withContiguousBytes(bytes) { encode(buffer: $0) }
     }
 
-    /// The bytes of this text; nil unless it is the one canonical encoding of them.
+    /// Returns the decoded bytes, or `nil` if the string is not their canonical encoding.
     ///
-    /// Padding, white space, line breaks, the other alphabet (`+` and `/`) and non-zero bits after the last byte are all
-    /// refused: with them, one signature would have many spellings.
+    /// Padding, white space, line breaks, the other alphabet (`+` and `/`) and nonzero bits after the last byte are
+    /// rejected: otherwise one
+    /// signature would have many encodings.
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {
         withContiguousBytes(text.utf8) { decode(buffer: $0) }
     }
 
-    /// The bytes of this part of a text; nil unless it is canonical.
+    /// Returns the decoded bytes of a slice, or `nil` if it is not canonical.
     static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         text.withUnsafeBufferPointer { decode(buffer: $0) }
     }
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// The value of each byte in the alphabet; 0xFF for those outside.
+    /// The value of each byte in the alphabet; 0xFF for other bytes.
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 0xFF, count: 256)
         for (value, letter) in alphabet.enumerated() { values[Int(letter)] = UInt8(value) }
@@ -64,7 +65,7 @@ public enum Base64URL {
         var canonical = true
         let bytes = values.withUnsafeBufferPointer { values in
             [UInt8](unsafeUninitializedCapacity: count) { output, written in
-                // Every value of the alphabet is under 64: a set high bit anywhere betrays a foreign character.
+                // All values of the alphabet are below 64, so a set high bit indicates an invalid character.
                 var seen: UInt8 = 0
                 var source = 0
                 var target = 0

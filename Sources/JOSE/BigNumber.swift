@@ -1,11 +1,10 @@
 import COpenSSL
 
-/// A whole number of libcrypto, wiped when it goes.
+/// An integer of libcrypto, wiped when it is released.
 struct BigNumber: ~Copyable {
     let pointer: OpaquePointer
 
-    /// The number of these big-endian bytes. Memory that is wiped on release holds it, and so do the copies that
-    /// libcrypto makes of it.
+    /// Creates a number from big-endian bytes. The memory is wiped on release, including copies made by libcrypto.
     init?(_ bytes: some Collection<UInt8>) {
         let bytes = Array(bytes)
         guard let count = Int32(exactly: bytes.count), let pointer = BN_secure_new() else { return nil }
@@ -16,7 +15,7 @@ struct BigNumber: ~Copyable {
         self.pointer = pointer
     }
 
-    /// Takes over a number.
+    /// Creates a number that owns the pointer.
     init(owning pointer: OpaquePointer) { self.pointer = pointer }
 
     deinit { BN_clear_free(pointer) }
@@ -24,7 +23,7 @@ struct BigNumber: ~Copyable {
     var bitCount: Int { Int(BN_num_bits(pointer)) }
     var isOdd: Bool { BN_is_odd(pointer) == 1 }
 
-    /// The big-endian bytes, filled with zeros from the left to this length; as few as possible without one.
+    /// Returns the big-endian bytes, padded with leading zeros to this length. The default is the minimum length.
     func bytes(count: Int? = nil) -> [UInt8]? {
         let count = count ?? (bitCount + 7) / 8
         guard let length = Int32(exactly: count) else { return nil }
@@ -32,6 +31,6 @@ struct BigNumber: ~Copyable {
         return BN_bn2binpad(pointer, &bytes, length) == length ? bytes : nil
     }
 
-    /// The remainder of a division by a small number.
+    /// Returns the remainder of a division by a small number.
     func remainder(dividingBy divisor: UInt) -> UInt { BN_mod_word(pointer, divisor) }
 }

@@ -1,39 +1,39 @@
 import COpenSSL
 
-/// Why a token, a key or a sealed record was refused.
+/// The reason why a token, a key or a sealed record was rejected.
 ///
-/// The texts say what was expected. None of them holds a secret or any part of a token.
+/// The messages state the expectation. They contain no secret and no part of a token.
 public enum JOSEError: Error, Sendable, Equatable {
-    /// The text is not a JWS: a wrong number of segments, bad base64url, or JSON that cannot be read.
+    /// The string is not a JWS: a wrong number of segments, invalid base64url, or invalid JSON.
     case malformed(String)
-    /// The header is readable and breaks a rule: a member stands twice, is missing, or has the wrong type.
+    /// The header violates a rule: a member is duplicate, is missing, or has the wrong type.
     case header(String)
-    /// The payload is not a JWT claims set: not a JSON object, or a claim stands twice.
+    /// The payload is not a JWT claims set: not a JSON object, or a claim is duplicate.
     case claims(String)
-    /// The header asks for an algorithm that the caller did not allow. `none` is never allowed.
+    /// The caller does not allow the algorithm of the header. `none` is never allowed.
     case algorithmNotAllowed(String)
-    /// The header names an extension in `crit` that must be understood and is not (RFC 7515 section 4.1.11).
+    /// The header names an unsupported critical extension in `crit` (RFC 7515 section 4.1.11).
     case criticalUnsupported
-    /// No key may be used for this token: none has its `kid`, or none has the type, use and algorithm.
+    /// No key is suitable for this token: none has its `kid`, or none has the type, use and algorithm.
     case keyNotFound
-    /// The signature is not this content's under this key.
+    /// The signature does not match the content and the key.
     case signature
-    /// The key is of a size that is refused: RSA under 2048 or over 8192 bits, a secret shorter than the digest.
+    /// The size of the key is rejected: RSA under 2048 or over 8192 bits, a secret shorter than the digest.
     case weakKey(String)
-    /// The key cannot be read: a member is missing or malformed, or a point is off its curve.
+    /// The key is invalid: a member is missing or malformed, or a point is off its curve.
     case invalidKey(String)
-    /// The key is of a type, `use`, `key_ops` or `alg` that does not allow what was asked.
+    /// The type, `use`, `key_ops` or `alg` of the key does not allow the operation.
     case unfitKey(String)
-    /// The text is not a JWK Set, or it holds more keys than are read.
+    /// The data is not a JWK Set or contains too many keys.
     case keySet(String)
-    /// The sealed bytes cannot be opened: another key, other authenticated data, or changed bytes.
+    /// The sealed bytes cannot be opened: a different key, different authenticated data, or changed bytes.
     case unsealing
-    /// libcrypto failed at something that does not depend on the input, such as producing random bytes.
+    /// libcrypto failed independently of the input, for example at producing random bytes.
     case cryptography(String)
 }
 
 extension JOSEError: CustomStringConvertible {
-    /// What was expected, what came and what to do, in one line.
+    /// The expectation, the actual value and the remedy, in one line.
     public var description: String {
         switch self {
         case .malformed(let what): "The token is malformed: \(what)."
@@ -55,7 +55,7 @@ extension JOSEError: CustomStringConvertible {
 }
 
 extension JOSEError {
-    /// Creates the error of a failed call of libcrypto, and clears the reasons that libcrypto stores for the thread.
+    /// Creates the error for a failed call of libcrypto, and clears libcrypto's error queue of the thread.
     static func libcrypto(_ reason: String) -> JOSEError {
         ERR_clear_error()
         return .cryptography(reason)

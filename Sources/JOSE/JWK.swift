@@ -1,14 +1,16 @@
 public import Platform
 import StrictJSON
 
-/// A JSON Web Key: a public key, a key pair, or a shared secret, with what it may be used for.
+/// A JSON Web Key: a public key, a key pair or a shared secret, with its permitted uses.
 ///
-/// The key is kept in libcrypto's form, so that reading it costs once and verifying is fast. Private members never print.
-/// Members that say nothing about the key or its use, such as `x5c`, are not kept.
+/// The key is stored in libcrypto's form, so that it is parsed once and verification is fast. Its descriptions never
+/// show private
+/// members. Members such as `x5c`, which do not affect the key or its use, are discarded.
 ///
-/// [RFC 7517](https://www.rfc-editor.org/rfc/rfc7517), [RFC 7518 section 6](https://www.rfc-editor.org/rfc/rfc7518#section-6)
+/// See [RFC 7517](https://www.rfc-editor.org/rfc/rfc7517) and [RFC 7518 section
+/// 6](https://www.rfc-editor.org/rfc/rfc7518#section-6).
 public struct JWK: Sendable {
-    /// The family of a key, `kty`.
+    /// The key type, `kty`.
     public enum KeyType: String, Sendable, Hashable, CaseIterable {
         /// RSA of 2048 to 8192 bits.
         case rsa = "RSA"
@@ -46,28 +48,28 @@ public struct JWK: Sendable {
         case secret(SecretBytes)
     }
 
-    /// The sizes of RSA keys that are read and made, in bits. Smaller ones can be broken, larger ones waste time.
+    /// The supported sizes of RSA keys in bits. Shorter keys are weak, longer ones are slow.
     public static let rsaBitCounts = 2048...8192
 
-    /// The key's family.
+    /// The key type.
     public let type: KeyType
-    /// The key's curve; nil for RSA and secrets.
+    /// The curve, or `nil` for RSA and secrets.
     public let curve: Curve?
-    /// Whether the key signs. True for a secret as well.
+    /// Whether the key can sign. `true` for a secret as well.
     public let isPrivate: Bool
-    /// The name of the key in its set, `kid`. Not a secret and not to be trusted: it only helps to find the key.
+    /// The identifier of the key in its set, `kid`. It is neither secret nor trusted: it only helps to find the key.
     public var keyID: String?
-    /// What the key is for, `use`: `sig` or `enc`. Only nil and `sig` let it sign and verify.
+    /// The intended use, `use`: `sig` or `enc`. Only `nil` and `sig` allow signing and verifying.
     public var use: String?
-    /// What the key may do, `key_ops`. Nil allows everything; a list must name `verify` or `sign`.
+    /// The permitted operations, `key_ops`. `nil` allows all; otherwise the list must contain `verify` or `sign`.
     public var keyOperations: [String]?
-    /// The one algorithm that the key may be used with, `alg`. May be one that this module does not know.
+    /// The only algorithm of the key, `alg`. This module may not support it.
     public var algorithm: String?
-    /// The issuer whose tokens the key signs, `issuer`: a member that Microsoft Entra adds. It can contain `{tenantid}`.
+    /// The issuer whose tokens the key signs, `issuer`: an extension of Microsoft Entra. It can contain `{tenantid}`.
     public var issuer: String?
 
     let material: Material
-    /// The public members of the key itself, such as `n` and `e`, in the order of RFC 7518. Empty for secrets.
+    /// The public members of the key, such as `n` and `e`, in the order of RFC 7518. Empty for secrets.
     let publicMembers: JSONObject
 
     init(
@@ -88,9 +90,9 @@ public struct JWK: Sendable {
         }
     }
 
-    /// The key without its private half, for others to verify with. Nil for a secret, which has no public half.
+    /// The public half of the key, for verification. `nil` for a secret, which has no public half.
     ///
-    /// `key_ops` follows: `sign` becomes `verify`.
+    /// In `key_ops`, `sign` becomes `verify`.
     public var publicKey: JWK? {
         guard type != .symmetric else { return nil }
         guard isPrivate else { return self }
@@ -108,19 +110,20 @@ public struct JWK: Sendable {
     }
 }
 
-// MARK: - What a key may do
+// MARK: - Permitted operations
 
 extension JWK {
-    /// Whether the key may verify signatures of this algorithm: its type, curve, `use`, `key_ops`, `alg` and, for a
-    /// secret, its length allow it.
+    /// Returns whether the key can verify signatures of this algorithm.
+    ///
+    /// Depends on its type, curve, `use`, `key_ops`, `alg` and, for a secret, on its length.
     public func canVerify(_ algorithm: JWSAlgorithm) -> Bool { obstacle(to: "verify", algorithm) == nil }
 
-    /// Whether the key has a private half and may sign with this algorithm.
+    /// Returns whether the key has a private half and can sign with this algorithm.
     public func canSign(with algorithm: JWSAlgorithm) -> Bool {
         isPrivate && obstacle(to: "sign", algorithm) == nil
     }
 
-    /// Why the key may not be used; nil when it may.
+    /// Returns why the key cannot be used, or `nil` if it can.
     func obstacle(to operation: String, _ algorithm: JWSAlgorithm) -> JOSEError? {
         guard type == algorithm.keyType else {
             return .unfitKey("\(algorithm) takes a key of type \(algorithm.keyType.rawValue), this is \(type.rawValue)")
@@ -135,16 +138,16 @@ extension JWK {
         if let own = self.algorithm, !sameBytes(own, algorithm.rawValue) {
             return .unfitKey("its alg is not \(algorithm)")
         }
-        // RFC 7518 section 3.2: a secret is at least as long as the digest.
+        // RFC 7518 section 3.2: a secret must be at least as long as the digest.
         if type == .symmetric, bitCount < algorithm.digest.byteCount * 8 {
             return .weakKey("\(algorithm) takes a secret of at least \(algorithm.digest.byteCount) bytes")
         }
         return nil
     }
 
-    /// Whether these bytes are this key's signature of the content, in the form of RFC 7518 section 3.
+    /// Returns whether the bytes are a valid signature of the content by this key, in the form of RFC 7518 section 3.
     ///
-    /// - Throws: ``JOSEError/unfitKey(_:)`` or ``JOSEError/weakKey(_:)`` when the key may not verify with the algorithm.
+    /// - Throws: ``JOSEError/unfitKey(_:)`` or ``JOSEError/weakKey(_:)`` if the key cannot verify with the algorithm.
     public func isSignature(
         _ signature: [UInt8], of content: [UInt8], using algorithm: JWSAlgorithm
     ) throws(JOSEError) -> Bool {
@@ -160,9 +163,10 @@ extension JWK {
         }
     }
 
-    /// This key's signature of the content, in the form of RFC 7518 section 3: for ECDSA, R and S side by side.
+    /// Returns the signature of the content by this key, in the form of RFC 7518 section 3: for ECDSA, R and S
+    /// concatenated.
     ///
-    /// - Throws: ``JOSEError/unfitKey(_:)`` or ``JOSEError/weakKey(_:)`` when the key may not sign with the algorithm.
+    /// - Throws: ``JOSEError/unfitKey(_:)`` or ``JOSEError/weakKey(_:)`` if the key cannot sign with the algorithm.
     public func signature(of content: [UInt8], using algorithm: JWSAlgorithm) throws(JOSEError) -> [UInt8] {
         guard isPrivate else { throw .unfitKey("it is a public key, and signing takes the private one") }
         if let obstacle = obstacle(to: "sign", algorithm) { throw obstacle }
@@ -176,12 +180,14 @@ extension JWK {
     }
 }
 
-// MARK: - Thumbprint and text
+// MARK: - Thumbprint and description
 
 extension JWK {
-    /// The thumbprint: the digest of the members that make the key, in base64url. For a secret, treat it as a secret.
+    /// Returns the thumbprint: the digest of the required members, in base64url. The thumbprint of a secret is a
+    /// secret.
     ///
-    /// [RFC 7638](https://www.rfc-editor.org/rfc/rfc7638), [RFC 8037 section 2](https://www.rfc-editor.org/rfc/rfc8037#section-2)
+    /// See [RFC 7638](https://www.rfc-editor.org/rfc/rfc7638) and [RFC 8037 section
+    /// 2](https://www.rfc-editor.org/rfc/rfc8037#section-2).
     public func thumbprint(_ digest: SHA2 = .sha256) -> String {
         var members = publicMembers.members
         members.append(.init(name: "kty", value: .string(type.rawValue)))
@@ -194,7 +200,7 @@ extension JWK {
 }
 
 extension JWK: Redacted {
-    /// The key's type and size, and nothing that identifies it.
+    /// The type and size of the key, without identifying data.
     public var description: String {
         let kind = isPrivate && type != .symmetric ? ", private" : ""
         return "JWK(\(curve?.rawValue ?? type.rawValue), \(bitCount) bits\(kind))"

@@ -2,11 +2,13 @@ import COpenSSL
 public import StrictJSON
 
 extension JWK {
-    /// Reads one key.
+    /// Creates a key from a JSON object.
     ///
-    /// Required members must be there and well formed, a point must lie on its curve, RSA has 2048 to 8192 bits and an odd
-    /// exponent of 3 to 2³² − 1, and a private half must belong to its public half. RSA keys with the ROCA weakness
-    /// (CVE-2017-15361) are refused. Leading zero octets of RSA numbers, which some providers send, are dropped.
+    /// Required members must be present and valid, a point must be on its curve, RSA needs 2048 to 8192 bits and an odd
+    /// exponent of
+    /// 3 to 2³² − 1, and the private half must match the public half. RSA keys with the ROCA weakness (CVE-2017-15361)
+    /// are rejected. Leading
+    /// zero octets of RSA numbers, which some providers send, are dropped.
     ///
     /// - Throws: ``JOSEError/invalidKey(_:)`` or ``JOSEError/weakKey(_:)``.
     public init(_ object: JSONObject) throws(JOSEError) {
@@ -27,7 +29,7 @@ extension JWK {
         issuer = members.object["issuer"]?.string
     }
 
-    /// Reads one key from JSON text. Private members make it a key pair.
+    /// Creates a key from JSON. Private members make it a key pair.
     ///
     /// - Throws: ``JOSEError/invalidKey(_:)`` or ``JOSEError/weakKey(_:)``.
     public init(parsing bytes: some Sequence<UInt8>) throws(JOSEError) {
@@ -37,9 +39,9 @@ extension JWK {
         try self.init(object)
     }
 
-    /// A shared secret, such as a client secret, as a key.
+    /// Creates a key from a shared secret, such as a client secret.
     ///
-    /// - Throws: ``JOSEError/weakKey(_:)`` when it is empty, ``JOSEError/invalidKey(_:)`` when it is over 64 KiB.
+    /// - Throws: ``JOSEError/weakKey(_:)`` if it is empty; ``JOSEError/invalidKey(_:)`` if it is over 64 KiB.
     public init(secret: some Collection<UInt8>) throws(JOSEError) {
         guard !secret.isEmpty else { throw .weakKey("the secret is empty") }
         guard secret.count <= 1 << 16 else { throw .invalidKey("a secret has at most 65,536 bytes") }
@@ -77,7 +79,7 @@ extension JWK {
         let x = try members.requiredBytes("x")
         let y = try members.requiredBytes("y")
         let d = try members.bytes("d")
-        // RFC 7518 sections 6.2.1.2, 6.2.1.3 and 6.2.2.1: always the full length, leading zeros included.
+        // RFC 7518 sections 6.2.1.2, 6.2.1.3 and 6.2.2.1: always the full length, including leading zeros.
         guard x.count == count, y.count == count, d?.count ?? count == count else {
             throw .invalidKey("x, y and d of \(curve.rawValue) have \(count) bytes each")
         }
@@ -115,7 +117,8 @@ extension JWK {
         }
         guard let handle = KeyHandle.make("RSA", isPrivate: d != nil, numbers: numbers) else { throw unreadable() }
         if d != nil {
-            // The full test of an RSA pair takes a tenth of a second. One signature shows a wrong d or prime as well.
+            // The full check of an RSA pair takes a tenth of a second. A test signature also detects a wrong d or
+            // prime.
             let probe: [UInt8] = Array("probe".utf8)
             guard let signature = handle.signature(of: probe, .rs256),
                 handle.isSignature(signature, of: probe, .rs256)
@@ -129,7 +132,7 @@ extension JWK {
         return .invalidKey(reason)
     }
 
-    /// Creates a key pair or a public key with the numbers that its members contain.
+    /// Creates a key pair or a public key from the numbers of its members.
     init(
         _ type: KeyType, _ curve: Curve?, _ handle: KeyHandle, isPrivate: Bool,
         _ numbers: KeyValuePairs<String, [UInt8]>
@@ -140,7 +143,7 @@ extension JWK {
     }
 }
 
-/// The members of a JWK, read with the types that they must have.
+/// Typed access to the members of a JWK.
 private struct Members {
     let object: JSONObject
 
@@ -179,7 +182,7 @@ private struct Members {
         return number
     }
 
-    /// The five members that make signing fast: all of them or none (RFC 7518 section 6.3.2).
+    /// Returns the five members for fast signing: either all or none must be present (RFC 7518 section 6.3.2).
     func remainderNumbers(atMost count: Int) throws(JOSEError) -> [(name: ParameterName, bytes: [UInt8])] {
         var numbers: [(name: ParameterName, bytes: [UInt8])] = []
         for (member, name) in ParameterName.remainders {
@@ -203,14 +206,15 @@ private struct Members {
 }
 
 extension JWK {
-    /// Whether the modulus is, modulo each small prime, a power of 65537. Keys of the faulty devices always are, and
-    /// of others not one in 10²⁰.
+    /// Returns whether the modulus is a power of 65537 modulo each small prime.
+    ///
+    /// This is true for all keys of the vulnerable devices, and for less than one in 10²⁰ other keys.
     private static func hasROCAFingerprint(_ modulus: borrowing BigNumber) -> Bool {
         for (prime, powers) in rocaPowers where !powers.contains(modulus.remainder(dividingBy: prime)) { return false }
         return true
     }
 
-    /// The odd primes up to 167 and, for each, the powers of 65537 modulo it.
+    /// The odd primes up to 167, each with the powers of 65537 modulo the prime.
     private static let rocaPowers: [(prime: UInt, powers: Set<UInt>)] = {
         let primes = stride(from: UInt(3), through: 167, by: 2).filter { candidate in
             !stride(from: UInt(3), to: candidate, by: 2).contains { candidate % $0 == 0 }

@@ -1,33 +1,34 @@
 public import StrictJSON
 
-/// A set of public keys, as an issuer publishes it.
+/// A set of public keys, as published by an issuer.
 ///
-/// Private halves are dropped and secrets are left out: a set that came over the network must never decide what a shared
-/// secret is. To verify with a secret, use ``JWT/verified(withSecret:algorithms:)``.
+/// Private halves and secrets are dropped: a set from the network must not define a shared secret. To verify with a
+/// secret, use
+/// ``JWT/verified(withSecret:algorithms:)``.
 ///
-/// [RFC 7517 section 5](https://www.rfc-editor.org/rfc/rfc7517#section-5)
+/// See [RFC 7517 section 5](https://www.rfc-editor.org/rfc/rfc7517#section-5).
 public struct JWKSet: Sendable {
-    /// The most keys that a set may hold.
+    /// The maximum number of keys in a set.
     public static let maximumKeyCount = 1000
-    /// The most bytes that are read as a set.
+    /// The maximum size of a set in bytes.
     public static let maximumByteCount = 1 << 20
-    /// The most keys that are tried for one signature.
+    /// The maximum number of keys to try for one signature.
     static let maximumTries = 64
 
     /// The public keys, in the order of the set.
     public let keys: [JWK]
-    /// How many keys were left out because they are broken, too weak, secrets, or of a kind that is not known.
+    /// The number of skipped keys: invalid, too weak, secret, or of an unsupported type.
     public let skippedKeyCount: Int
 
-    /// A set of the public halves of these keys.
+    /// Creates a set of the public halves of these keys.
     public init(_ keys: [JWK] = []) {
         self.keys = keys.compactMap(\.publicKey)
         skippedKeyCount = keys.count - self.keys.count
     }
 
-    /// Reads a set. Keys that cannot be used are skipped, as RFC 7517 section 5 asks.
+    /// Creates a set from a JSON object. Unusable keys are skipped, as RFC 7517 section 5 requires.
     ///
-    /// - Throws: ``JOSEError/keySet(_:)`` when `keys` is not an array, or has more than ``maximumKeyCount`` elements.
+    /// - Throws: ``JOSEError/keySet(_:)`` if `keys` is not an array or has more than ``maximumKeyCount`` elements.
     public init(_ object: JSONObject) throws(JOSEError) {
         guard object.members.count(where: { sameBytes($0.name, "keys") }) == 1 else {
             throw .keySet("it must have one member named keys")
@@ -43,7 +44,7 @@ public struct JWKSet: Sendable {
         skippedKeyCount = elements.count - keys.count
     }
 
-    /// Reads a set from JSON text of at most ``maximumByteCount`` bytes.
+    /// Creates a set from JSON of at most ``maximumByteCount`` bytes.
     ///
     /// - Throws: ``JOSEError/keySet(_:)``.
     public init(parsing bytes: some Collection<UInt8>) throws(JOSEError) {
@@ -56,11 +57,14 @@ public struct JWKSet: Sendable {
         try self.init(object)
     }
 
-    /// The set as JSON: public members only.
+    /// The set as JSON with only public members.
     public var json: JSONObject { ["keys": .array(keys.map { .object($0.publicJSON) })] }
 
-    /// The keys that may verify this signature: those named by the key ID, or all when there is none, if their type,
-    /// use and algorithm allow it. A key ID that no key has selects none, whatever else would fit.
+    /// Returns the keys that can verify a signature: the keys with the key ID, or all if it is `nil`, with a suitable
+    /// type, use and
+    /// algorithm.
+    ///
+    /// Returns none if the set does not contain the key ID.
     public func candidates(for algorithm: JWSAlgorithm, keyID: String?) -> [JWK] {
         let fitting = keys.lazy.filter { key in
             if let keyID {
@@ -72,7 +76,7 @@ public struct JWKSet: Sendable {
     }
 
     private static func publicKey(_ object: JSONObject) -> JWK? {
-        // Looked at before anything else, so that a stranger's set cannot make us test private keys or keep secrets.
+        // Checked first, so that an untrusted set cannot make the program test private keys or store secrets.
         guard object.duplicatedNames.isEmpty, object["k"] == nil else { return nil }
         var object = object
         for name in ["d", "p", "q", "dp", "dq", "qi", "oth"] where object[name] != nil { object[name] = nil }

@@ -2,19 +2,20 @@ import COpenSSL
 public import StrictJSON
 
 extension JWK {
-    /// What kind of key to make.
+    /// The kind of key to generate.
     public enum Generation: Sendable, Hashable {
-        /// RSA of so many bits, 2048 to 8192, with the exponent 65537. 2048 bits take a tenth of a second or so.
+        /// RSA with the given number of bits, 2048 to 8192, and the exponent 65537. 2048 bits take about a tenth of a
+        /// second.
         case rsa(bits: Int)
         /// A key pair on this curve.
         case curve(Curve)
-        /// So many random bytes, 32 to 65,536.
+        /// The given number of random bytes, 32 to 65,536.
         case secret(byteCount: Int)
     }
 
-    /// Makes a new key.
+    /// Returns a new key.
     ///
-    /// - Throws: ``JOSEError/weakKey(_:)`` for sizes out of range, ``JOSEError/cryptography(_:)`` when libcrypto fails.
+    /// - Throws: ``JOSEError/weakKey(_:)`` for sizes out of range; ``JOSEError/cryptography(_:)`` if libcrypto fails.
     public static func generate(
         _ generation: Generation, keyID: String? = nil, algorithm: JWSAlgorithm? = nil
     ) throws(JOSEError) -> JWK {
@@ -51,9 +52,9 @@ extension JWK {
         return key
     }
 
-    /// Makes a new key that fits the algorithm: RSA of 2048 bits, the algorithm's curve, or a secret as long as its digest.
+    /// Returns a new key for the algorithm: RSA of 2048 bits, the algorithm's curve, or a secret as long as its digest.
     ///
-    /// - Throws: ``JOSEError/cryptography(_:)`` when libcrypto fails.
+    /// - Throws: ``JOSEError/cryptography(_:)`` if libcrypto fails.
     public static func generate(for algorithm: JWSAlgorithm, keyID: String? = nil) throws(JOSEError) -> JWK {
         let generation: Generation =
             switch algorithm.keyType {
@@ -66,7 +67,7 @@ extension JWK {
 
     private static func failure() -> JOSEError { .libcrypto("the key could not be made") }
 
-    /// The members that everybody may see. For a secret, which has none of its own, only its type and its uses.
+    /// The public members. For a secret, only its type and uses.
     public var publicJSON: JSONObject {
         var object: JSONObject = ["kty": .string(type.rawValue)]
         for member in publicMembers.members { object.append(member.name, member.value) }
@@ -78,9 +79,9 @@ extension JWK {
         return object
     }
 
-    /// All members, the private ones included: a secret. The same as ``publicJSON`` for a public key.
+    /// Returns all members including the private ones: a secret. Equal to ``publicJSON`` for a public key.
     ///
-    /// - Throws: ``JOSEError/cryptography(_:)`` when libcrypto does not give the private half.
+    /// - Throws: ``JOSEError/cryptography(_:)`` if libcrypto does not export the private half.
     public func privateJSON() throws(JOSEError) -> JSONObject {
         var object = publicJSON
         guard isPrivate else { return object }
@@ -98,7 +99,7 @@ extension JWK {
                 try append("d", handle.number(.privateKey, count: curve.coordinateByteCount))
             case nil:
                 try append("d", handle.number(.privateExponent))
-                // A key that was read without its primes is written without them.
+                // A key that was created without its primes is written without them.
                 guard handle.number(.firstPrime) != nil else {
                     ERR_clear_error()
                     break

@@ -1,41 +1,42 @@
 public import Platform
 public import StrictJSON
 
-/// A signed content: its bytes, and one or more signatures. Nothing of it is to be believed before `verified(with:algorithms:)`.
+/// Signed content with one or more signatures. Do not trust any part of it before `verified(with:algorithms:)`.
 ///
-/// No extension is supported: a header with `crit`, or with `b64` other than true, is never verified. The header members
-/// `jwk`, `jku`, `x5c` and `x5u` are not looked at.
+/// Extensions are not supported: a header with `crit`, or with `b64` other than true, is never verified. The header
+/// members `jwk`,
+/// `jku`, `x5c` and `x5u` are ignored.
 ///
-/// [RFC 7515](https://www.rfc-editor.org/rfc/rfc7515)
+/// See [RFC 7515](https://www.rfc-editor.org/rfc/rfc7515).
 public struct JWS: Sendable {
-    /// One signature and its header.
+    /// A signature and its header.
     public struct Signature: Sendable {
-        /// The members that are signed.
+        /// The signed header members.
         public let protectedHeader: JSONObject
-        /// The members that are not signed. Always empty in the compact form.
+        /// The unsigned header members. Always empty in the compact form.
         public let unprotectedHeader: JSONObject
         /// The signature, in the form of RFC 7518 section 3.
         public let bytes: [UInt8]
-        /// The protected header as it stands in the text.
+        /// The encoded protected header.
         let protectedText: [UInt8]
 
-        /// Both headers together. No member is in both.
+        /// Both headers combined. They have no common member.
         public var header: JSONObject { JSONObject(protectedHeader.members + unprotectedHeader.members) }
 
-        /// A member of either header.
+        /// The member with this name in either header.
         public subscript(name: String) -> JSONValue? { protectedHeader[name] ?? unprotectedHeader[name] }
 
-        /// The name of the algorithm, `alg`. May be one that is not supported, and may be `none`.
+        /// The name of the algorithm, `alg`. It may be unsupported or `none`.
         public var algorithmName: String? { self["alg"]?.string }
-        /// The name of the key, `kid`.
+        /// The key ID, `kid`.
         public var keyID: String? { self["kid"]?.string }
     }
 
-    /// What a verified signature covers, and with what it was verified.
+    /// The verified content with its algorithm and key.
     public struct Verified: Sendable {
         /// The content.
         public let payload: [UInt8]
-        /// The signature's header. Members outside its protected header are not covered by the signature.
+        /// The signature and its header. The signature does not cover members outside the protected header.
         public let signature: Signature
         /// The algorithm of the signature.
         public let algorithm: JWSAlgorithm
@@ -43,16 +44,16 @@ public struct JWS: Sendable {
         public let key: JWK
     }
 
-    /// The most bytes that are read as a JWS.
+    /// The maximum size of a JWS in bytes.
     public static let maximumByteCount = 16 << 20
-    /// The most signatures that one JWS may have.
+    /// The maximum number of signatures in a JWS.
     public static let maximumSignatureCount = 16
 
-    /// The content, before any signature was verified.
+    /// The content before verification.
     public let unverifiedPayload: [UInt8]
     /// The signatures, at least one.
     public let signatures: [Signature]
-    /// The content in base64url, as it is signed.
+    /// The content in base64url, as signed.
     let payloadText: [UInt8]
 
     init(payload: [UInt8], payloadText: [UInt8], signatures: [Signature]) {
@@ -62,12 +63,12 @@ public struct JWS: Sendable {
     }
 }
 
-// MARK: - Verifying
+// MARK: - Verification
 
 extension JWS {
-    /// The content, if one of the signatures is made with one of these algorithms and one of these keys.
+    /// Returns the content if one of the signatures uses an allowed algorithm and is valid for one of the keys.
     ///
-    /// Keys are chosen by `kid`; without a `kid`, every key of the right type, use and algorithm is tried, up to 64.
+    /// The `kid` selects keys. Without a `kid`, up to 64 keys of the right type, use and algorithm are tried.
     ///
     /// - Throws: ``JOSEError/algorithmNotAllowed(_:)``, ``JOSEError/criticalUnsupported``, ``JOSEError/keyNotFound``,
     ///   ``JOSEError/signature``, or ``JOSEError/header(_:)``. With several signatures: `signature` if one was tried.
@@ -81,9 +82,10 @@ extension JWS {
         }
     }
 
-    /// The content, if one of the signatures is made with one of these algorithms and this key, whatever its `kid` says.
+    /// Returns the content if one of the signatures uses an allowed algorithm and is valid for this key. Ignores `kid`.
     ///
-    /// - Throws: As with a set, and ``JOSEError/unfitKey(_:)`` or ``JOSEError/weakKey(_:)`` when the key may not verify.
+    /// - Throws: The errors of verifying with a set, and ``JOSEError/unfitKey(_:)`` or ``JOSEError/weakKey(_:)`` if the
+    ///   key cannot verify.
     public func verified(with key: JWK, algorithms: Set<JWSAlgorithm>) throws(JOSEError) -> Verified {
         try firstVerified { signature throws(JOSEError) in
             let algorithm = try signature.algorithm(among: algorithms)
@@ -112,7 +114,7 @@ extension JWS {
             signature.bytes, of: Self.signingInput(signature.protectedText, payloadText), using: algorithm)
     }
 
-    /// What is signed: the protected header and the content as they stand in the text (RFC 7515 section 5.1).
+    /// Returns the signing input: the encoded protected header and content (RFC 7515 section 5.1).
     static func signingInput(_ protectedText: [UInt8], _ payloadText: [UInt8]) -> [UInt8] {
         var input: [UInt8] = []
         input.reserveCapacity(protectedText.count + 1 + payloadText.count)
@@ -124,34 +126,34 @@ extension JWS {
 }
 
 extension JWS.Signature {
-    /// The algorithm, if it is allowed and the header asks for nothing that is not understood.
+    /// Returns the algorithm if it is allowed and the header requires no unsupported extension.
     func algorithm(among allowed: Set<JWSAlgorithm>) throws(JOSEError) -> JWSAlgorithm {
-        // The name may be anything, so that only names that are known are repeated in the error.
+        // The name can contain anything, so the error repeats only known names.
         guard let name = algorithmName else { throw .algorithmNotAllowed("no algorithm") }
         guard let algorithm = JWSAlgorithm(name: name) else {
             throw .algorithmNotAllowed(name.lowercased() == "none" ? "none" : "an algorithm that is not supported")
         }
         guard allowed.contains(algorithm) else { throw .algorithmNotAllowed(algorithm.rawValue) }
         guard self["crit"] == nil else { throw .criticalUnsupported }
-        // RFC 7797 section 6: b64 must be listed in crit. Without it, two readers could see different contents.
+        // RFC 7797 section 6: b64 must be listed in crit. Otherwise two programs could read different contents.
         if let encoding = self["b64"], encoding != true { throw .header("b64 is not true and not critical") }
         return algorithm
     }
 }
 
 extension JWS.Signature: Redacted {
-    /// The algorithm if it is a known one, and no part of the token.
+    /// The algorithm if it is known, without any part of the token.
     public var description: String {
         "JWS.Signature(\(algorithmName.flatMap(JWSAlgorithm.init(name:))?.rawValue ?? "unknown algorithm"))"
     }
 }
 
 extension JWS: Redacted {
-    /// The number of signatures, and no part of the token.
+    /// The number of signatures, without any part of the token.
     public var description: String { "JWS(\(signatures.count) signatures)" }
 }
 
 extension JWS.Verified: Redacted {
-    /// The algorithm, and no part of the token.
+    /// The algorithm, without any part of the token.
     public var description: String { "JWS.Verified(\(algorithm))" }
 }

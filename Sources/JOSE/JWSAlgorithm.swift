@@ -1,7 +1,7 @@
-/// A signature algorithm. The raw value is the registered name; `none` is not one of them, in any spelling.
+/// A signature algorithm. The raw value is the registered name. `none` is not included, in any spelling.
 ///
-/// [RFC 7518 section 3.1](https://www.rfc-editor.org/rfc/rfc7518#section-3.1),
-/// [RFC 8037](https://www.rfc-editor.org/rfc/rfc8037), [RFC 9864](https://www.rfc-editor.org/rfc/rfc9864)
+/// See [RFC 7518 section 3.1](https://www.rfc-editor.org/rfc/rfc7518#section-3.1),
+/// [RFC 8037](https://www.rfc-editor.org/rfc/rfc8037) and [RFC 9864](https://www.rfc-editor.org/rfc/rfc9864).
 public enum JWSAlgorithm: String, Sendable, Hashable, CaseIterable {
     /// RSA, PKCS #1 v1.5 padding, SHA-256.
     case rs256 = "RS256"
@@ -21,9 +21,9 @@ public enum JWSAlgorithm: String, Sendable, Hashable, CaseIterable {
     case es384 = "ES384"
     /// ECDSA on P-521 with SHA-512.
     case es512 = "ES512"
-    /// Ed25519, under the name of RFC 8037. Ed448 is not supported.
+    /// Ed25519 with its name from RFC 8037. Ed448 is not supported.
     case edDSA = "EdDSA"
-    /// Ed25519, under the name of RFC 9864.
+    /// Ed25519 with its name from RFC 9864.
     case ed25519 = "Ed25519"
     /// HMAC with SHA-256.
     case hs256 = "HS256"
@@ -32,13 +32,13 @@ public enum JWSAlgorithm: String, Sendable, Hashable, CaseIterable {
     /// HMAC with SHA-512.
     case hs512 = "HS512"
 
-    /// The algorithm of this registered name; nil for `none` and for what is not supported.
+    /// Creates the algorithm with this registered name, or returns `nil` for `none` and unsupported algorithms.
     public init?(name: String) { self.init(rawValue: name) }
 
     /// Whether the same secret signs and verifies.
     public var isSymmetric: Bool { keyType == .symmetric }
 
-    /// The type of key that the algorithm takes.
+    /// The required key type.
     public var keyType: JWK.KeyType {
         switch self {
         case .rs256, .rs384, .rs512, .ps256, .ps384, .ps512: .rsa
@@ -48,7 +48,7 @@ public enum JWSAlgorithm: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The digest that is signed; for Ed25519, the one that OpenID Connect hashes (`at_hash`) are made with.
+    /// The digest of the signature. For Ed25519, the digest of OpenID Connect hashes (`at_hash`).
     public var digest: SHA2 {
         switch self {
         case .rs256, .ps256, .es256, .hs256: .sha256
@@ -57,7 +57,7 @@ public enum JWSAlgorithm: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The curve that the algorithm takes; nil when it takes none.
+    /// The required curve, or `nil` for algorithms without a curve.
     var curve: JWK.Curve? {
         switch self {
         case .es256: .p256
@@ -75,7 +75,7 @@ public enum JWSAlgorithm: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Every algorithm whose signatures anybody can verify with a public key: what an ID token may be signed with.
+    /// The algorithms whose signatures can be verified with a public key: those allowed for an ID token.
     public static let asymmetric: Set<JWSAlgorithm> = Set(allCases.filter { !$0.isSymmetric })
 }
 
@@ -84,6 +84,7 @@ extension JWSAlgorithm: CustomStringConvertible {
     public var description: String { rawValue }
 }
 
-/// Whether two texts are the same bytes. Swift's `==` also equates different spellings of one character, among them the
-/// Kelvin sign and the letter K.
+/// Returns whether two strings have the same bytes.
+///
+/// Swift's `==` also equates canonically equivalent strings, such as the Kelvin sign and the letter K.
 func sameBytes(_ a: String, _ b: String) -> Bool { a.utf8.elementsEqual(b.utf8) }

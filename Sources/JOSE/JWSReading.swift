@@ -1,11 +1,11 @@
 public import StrictJSON
 
 extension JWS {
-    /// Reads the compact form: three parts in base64url, separated by dots.
+    /// Creates a JWS from the compact form: three base64url parts, separated by dots.
     ///
     /// - Parameters:
     ///   - text: The JWS, at most ``maximumByteCount`` bytes.
-    ///   - detachedPayload: The content, when it is not in the text (RFC 7515 appendix F). The middle part is empty then.
+    ///   - detachedPayload: The content if it is detached (RFC 7515 appendix F); the middle part is then empty.
     /// - Throws: ``JOSEError/malformed(_:)`` or ``JOSEError/header(_:)``.
     public init(compact text: String, detachedPayload: [UInt8]? = nil) throws(JOSEError) {
         guard text.utf8.count <= Self.maximumByteCount else { throw .malformed("it is too long") }
@@ -19,11 +19,11 @@ extension JWS {
         self.init(payload: payload, payloadText: payloadText, signatures: [signature])
     }
 
-    /// Reads the JSON form, general or flattened.
+    /// Creates a JWS from the general or the flattened JSON form.
     ///
     /// - Parameters:
-    ///   - object: The JWS. Members that are not known are ignored.
-    ///   - detachedPayload: The content, when the object has no `payload` (RFC 7515 appendix F).
+    ///   - object: The JWS. Unknown members are ignored.
+    ///   - detachedPayload: The content if it is detached; the object then has no `payload` (RFC 7515 appendix F).
     /// - Throws: ``JOSEError/malformed(_:)`` or ``JOSEError/header(_:)``.
     public init(json object: JSONObject, detachedPayload: [UInt8]? = nil) throws(JOSEError) {
         guard object.duplicatedNames.isEmpty else { throw .malformed("duplicate member") }
@@ -53,7 +53,7 @@ extension JWS {
         self.init(payload: payload, payloadText: payloadText, signatures: signatures)
     }
 
-    /// Reads the JSON form from text of at most ``maximumByteCount`` bytes.
+    /// Creates a JWS from the JSON form, at most ``maximumByteCount`` bytes.
     ///
     /// - Throws: ``JOSEError/malformed(_:)`` or ``JOSEError/header(_:)``.
     public init(parsingJSON bytes: some Collection<UInt8>, detachedPayload: [UInt8]? = nil) throws(JOSEError) {
@@ -79,7 +79,7 @@ extension JWS {
 }
 
 extension JWS.Signature {
-    /// Reads one signature of the JSON form.
+    /// Creates a signature from the JSON form.
     fileprivate init(_ object: JSONObject) throws(JOSEError) {
         guard object.duplicatedNames.isEmpty else { throw .malformed("duplicate member") }
         guard let signature = try object.text("signature") else { throw .malformed("signature is missing") }
@@ -114,7 +114,7 @@ extension JWS.Signature {
         try check()
     }
 
-    /// RFC 7515 sections 4 and 7.2.1: names are unique in both headers together, and these members are strings.
+    /// Checks RFC 7515 sections 4 and 7.2.1: names are unique across both headers, and certain members are strings.
     private func check() throws(JOSEError) {
         if !unprotectedHeader.members.isEmpty, !header.duplicatedNames.isEmpty {
             throw .header("duplicate member")
@@ -127,7 +127,7 @@ extension JWS.Signature {
 }
 
 extension JSONObject {
-    /// The string of this name; nil when there is none.
+    /// Returns the string with this name, or `nil` if it is absent.
     fileprivate func text(_ name: String) throws(JOSEError) -> String? {
         guard let value = self[name] else { return nil }
         guard let string = value.string else { throw .malformed("\(name) is \(value.kind), not a string") }
@@ -137,7 +137,8 @@ extension JSONObject {
 
 private let dot = UInt8(ascii: ".")
 
-/// The object that these bytes are: JSON in UTF-8 without a byte order mark, no member twice at any depth. Else nil.
+/// Returns the object encoded by these bytes, or `nil` if they are not UTF-8 JSON, have a byte order mark, or a
+/// duplicate member at any depth.
 func strictObject(_ bytes: [UInt8]) -> JSONObject? {
     guard bytes.first == UInt8(ascii: "{") || bytes.first.map({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) == true,
         case .object(let object)? = try? JSONValue(parsing: bytes, options: .init(maximumDepth: 32)),
@@ -146,7 +147,7 @@ func strictObject(_ bytes: [UInt8]) -> JSONObject? {
     return object
 }
 
-/// Whether duplicate member in this object or in one below it.
+/// Returns whether this value contains a duplicate member at any depth.
 private func hasDuplicates(_ value: JSONValue) -> Bool {
     switch value {
     case .object(let object): !object.duplicatedNames.isEmpty || object.members.contains { hasDuplicates($0.value) }

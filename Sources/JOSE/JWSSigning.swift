@@ -3,19 +3,19 @@ public import StrictJSON
 extension JWS {
     /// The two JSON forms of RFC 7515 section 7.2.
     public enum JSONForm: Sendable {
-        /// With a list of signatures.
+        /// The form with a list of signatures.
         case general
-        /// For one signature.
+        /// The form for one signature.
         case flattened
     }
 
-    /// Signs a content.
+    /// Creates a JWS by signing content.
     ///
-    /// The protected header begins with `alg`; then come `kid`, if the key has one and neither header does, and the
-    /// members given.
+    /// The protected header begins with `alg`, followed by `kid`, if the key has one and neither header does, and by
+    /// the given members.
     ///
-    /// - Throws: ``JOSEError/unfitKey(_:)`` or ``JOSEError/weakKey(_:)`` when the key may not sign with the algorithm;
-    ///   ``JOSEError/header(_:)`` for a member given twice, or one of `alg`, `crit` and `b64`.
+    /// - Throws: ``JOSEError/unfitKey(_:)`` or ``JOSEError/weakKey(_:)`` if the key cannot sign with the algorithm;
+    ///   ``JOSEError/header(_:)`` for a duplicate member, or for one of `alg`, `crit` and `b64`.
     public init(
         signing payload: some Collection<UInt8>, with key: JWK, algorithm: JWSAlgorithm, header: JSONObject = [:],
         unprotectedHeader: JSONObject = [:]
@@ -26,10 +26,11 @@ extension JWS {
         self.init(payload: payload, payloadText: text, signatures: [signature])
     }
 
-    /// The same content with one more signature. Only the general JSON form can hold it.
+    /// Returns the same content with an additional signature. Only the general JSON form supports several signatures.
     ///
-    /// - Throws: As ``init(signing:with:algorithm:header:unprotectedHeader:)``; ``JOSEError/malformed(_:)`` when there are
-    ///   16 signatures already.
+    /// - Throws: The errors of ``init(signing:with:algorithm:header:unprotectedHeader:)``; ``JOSEError/malformed(_:)``
+    ///   if there are
+    ///   already 16 signatures.
     public func signed(
         with key: JWK, algorithm: JWSAlgorithm, header: JSONObject = [:], unprotectedHeader: JSONObject = [:]
     ) throws(JOSEError) -> JWS {
@@ -40,9 +41,10 @@ extension JWS {
         return JWS(payload: unverifiedPayload, payloadText: payloadText, signatures: signatures + [signature])
     }
 
-    /// The compact form; nil when there are several signatures or unprotected members, which it cannot hold.
+    /// Returns the compact form, or `nil` if there are several signatures or unprotected members, which it does not
+    /// support.
     ///
-    /// - Parameter isDetached: Leaves the content out (RFC 7515 appendix F).
+    /// - Parameter isDetached: Whether to omit the content (RFC 7515 appendix F). The default is `false`.
     public func compact(isDetached: Bool = false) -> String? {
         guard signatures.count == 1, let signature = signatures.first, signature.unprotectedHeader.members.isEmpty,
             !signature.protectedText.isEmpty
@@ -52,11 +54,11 @@ extension JWS {
             + "." + Base64URL.encode(signature.bytes)
     }
 
-    /// The JSON form; nil for the flattened form of several signatures.
+    /// Returns the JSON form, or `nil` if the flattened form is requested for several signatures.
     ///
     /// - Parameters:
-    ///   - form: General or flattened.
-    ///   - isDetached: Leaves the content out (RFC 7515 appendix F).
+    ///   - form: The general or the flattened form.
+    ///   - isDetached: Whether to omit the content (RFC 7515 appendix F). The default is `false`.
     public func json(_ form: JSONForm = .general, isDetached: Bool = false) -> JSONObject? {
         var object = JSONObject()
         if !isDetached { object.append("payload", .string(String(decoding: payloadText, as: UTF8.self))) }

@@ -1,12 +1,11 @@
 public import Platform
 public import StrictJSON
 
-/// A signed JSON Web Token in its compact form. Its claims are not to be believed before it is verified.
+/// A signed JSON Web Token in its compact form. Do not trust its claims before verification.
 ///
-/// [RFC 7519](https://www.rfc-editor.org/rfc/rfc7519), [RFC 8725](https://www.rfc-editor.org/rfc/rfc8725)
+/// See [RFC 7519](https://www.rfc-editor.org/rfc/rfc7519) and [RFC 8725](https://www.rfc-editor.org/rfc/rfc8725).
 public struct JWT: Sendable {
-    /// A token whose signature is valid. Whether its claims are acceptable is for the caller to decide: issuer, audience,
-    /// times and type are not looked at here.
+    /// A token with a valid signature. The caller must check the claims: issuer, audience, times and type.
     public struct Verified: Sendable {
         /// The signed header.
         public let header: JSONObject
@@ -14,23 +13,25 @@ public struct JWT: Sendable {
         public let claims: JWTClaims
         /// The algorithm of the signature.
         public let algorithm: JWSAlgorithm
-        /// The key of the signature. With a secret, the secret.
+        /// The key of the signature, possibly a secret.
         public let key: JWK
     }
 
-    /// The most bytes that are read as a token.
+    /// The maximum size of a token in bytes.
     public static let maximumByteCount = 256 << 10
 
-    /// The header, before the signature was verified.
+    /// The header before verification.
     public let header: JSONObject
-    /// The claims, before the signature was verified. For choosing keys and for messages, not for decisions.
+    /// The claims before verification. Use them to choose keys and for messages, not for decisions.
     public let unverifiedClaims: JWTClaims
     private let jws: JWS
 
-    /// Reads a token of at most ``maximumByteCount`` bytes. Encrypted tokens, which have five parts, are refused.
+    /// Creates a token from a string of at most ``maximumByteCount`` bytes. Encrypted tokens, which have five parts,
+    /// are rejected.
     ///
-    /// - Throws: ``JOSEError/malformed(_:)``, ``JOSEError/header(_:)``, or ``JOSEError/claims(_:)`` when the content is
-    ///   not a JSON object in UTF-8 with each member once.
+    /// - Throws: ``JOSEError/malformed(_:)``, ``JOSEError/header(_:)``, or ``JOSEError/claims(_:)`` if the content is
+    ///   not a UTF-8 JSON
+    ///   object with unique members.
     public init(parsing text: String) throws(JOSEError) {
         guard text.utf8.count <= Self.maximumByteCount else {
             throw .malformed("it has \(text.utf8.count) bytes, and at most \(Self.maximumByteCount) are read")
@@ -44,14 +45,15 @@ public struct JWT: Sendable {
         unverifiedClaims = JWTClaims(claims)
     }
 
-    /// The algorithm that the header asks for; nil for `none` and for what is not supported.
+    /// The algorithm of the header, or `nil` for `none` and unsupported algorithms.
     public var algorithm: JWSAlgorithm? { jws.signatures.first?.algorithmName.flatMap(JWSAlgorithm.init(name:)) }
 
-    /// The name of the key, `kid`.
+    /// The key ID, `kid`.
     public var keyID: String? { jws.signatures.first?.keyID }
 
-    /// The token, if it is signed with one of these algorithms by one of these keys. For what ``JWKSet`` and `kid` decide,
-    /// see ``JWS``. HMAC never verifies with a set.
+    /// Returns the token if it is signed with one of these algorithms and keys. HMAC never verifies with a set.
+    ///
+    /// See ``JWS`` for the selection of keys by `kid`.
     ///
     /// - Throws: ``JOSEError/algorithmNotAllowed(_:)``, ``JOSEError/criticalUnsupported``, ``JOSEError/keyNotFound``,
     ///   ``JOSEError/signature``, or ``JOSEError/header(_:)``.
@@ -59,20 +61,21 @@ public struct JWT: Sendable {
         verified(try jws.verified(with: keys, algorithms: algorithms))
     }
 
-    /// The token, if it is signed with one of these algorithms by this key, whatever its `kid` says.
+    /// Returns the token if it is signed with one of these algorithms and this key. Ignores `kid`.
     ///
-    /// - Throws: As with a set, and ``JOSEError/unfitKey(_:)`` or ``JOSEError/weakKey(_:)`` when the key may not verify.
+    /// - Throws: The errors of verifying with a set, and ``JOSEError/unfitKey(_:)`` or ``JOSEError/weakKey(_:)`` if the
+    ///   key cannot verify.
     public func verified(with key: JWK, algorithms: Set<JWSAlgorithm>) throws(JOSEError) -> Verified {
         verified(try jws.verified(with: key, algorithms: algorithms))
     }
 
-    /// The token, if it is signed with HMAC and this secret, such as a client's secret in UTF-8.
+    /// Returns the token if it is signed with HMAC and this secret, such as a client secret in UTF-8.
     ///
     /// - Parameters:
-    ///   - secret: At least as long as the digest: 32 bytes for HS256.
-    ///   - algorithms: The allowed ones. Those that are not HMAC are ignored.
+    ///   - secret: The secret, at least as long as the digest: 32 bytes for HS256.
+    ///   - algorithms: The allowed algorithms. Algorithms other than HMAC are ignored.
     /// - Throws: ``JOSEError/algorithmNotAllowed(_:)``, ``JOSEError/criticalUnsupported``, ``JOSEError/signature``,
-    ///   ``JOSEError/header(_:)``, or ``JOSEError/weakKey(_:)`` for a secret that is too short.
+    ///   ``JOSEError/header(_:)``, or ``JOSEError/weakKey(_:)`` if the secret is too short.
     public func verified(
         withSecret secret: some Collection<UInt8>, algorithms: Set<JWSAlgorithm>
     ) throws(JOSEError) -> Verified {
@@ -80,10 +83,11 @@ public struct JWT: Sendable {
             try jws.verified(with: JWK(secret: secret), algorithms: algorithms.filter(\.isSymmetric)))
     }
 
-    /// The token, verified with the secret if it is signed with HMAC, and else with the set. The one never does for the
-    /// other.
+    /// Returns the token, verified with the secret if it is signed with HMAC, otherwise with the set. Each is used only
+    /// for its own
+    /// algorithms.
     ///
-    /// - Throws: As the two; ``JOSEError/keyNotFound`` for HMAC without a secret.
+    /// - Throws: The errors of both; ``JOSEError/keyNotFound`` for HMAC without a secret.
     public func verified(
         with keys: JWKSet, secret: [UInt8]?, algorithms: Set<JWSAlgorithm>
     ) throws(JOSEError) -> Verified {
@@ -97,15 +101,15 @@ public struct JWT: Sendable {
         Verified(header: header, claims: unverifiedClaims, algorithm: content.algorithm, key: content.key)
     }
 
-    /// Signs claims and gives the compact form.
+    /// Returns signed claims in the compact form.
     ///
     /// - Parameters:
     ///   - claims: The claims, written in this order.
-    ///   - key: A private key or a secret. Its `kid`, if it has one, goes into the header.
-    ///   - algorithm: One that fits the key.
-    ///   - header: More header members, such as `typ`. Not `alg`, `crit` or `b64`.
+    ///   - key: A private key or a secret. Its `kid`, if any, is added to the header.
+    ///   - algorithm: An algorithm that the key supports.
+    ///   - header: Additional header members, such as `typ`. Not `alg`, `crit` or `b64`.
     /// - Throws: ``JOSEError/unfitKey(_:)``, ``JOSEError/weakKey(_:)``, ``JOSEError/header(_:)``, or
-    ///   ``JOSEError/claims(_:)`` for a claim given twice.
+    ///   ``JOSEError/claims(_:)`` for a duplicate claim.
     public static func sign(
         _ claims: JSONObject, with key: JWK, algorithm: JWSAlgorithm, header: JSONObject = ["typ": "JWT"]
     ) throws(JOSEError) -> String {
@@ -118,11 +122,11 @@ public struct JWT: Sendable {
 }
 
 extension JWT: Redacted {
-    /// The algorithm if it is a known one, and no part of the token.
+    /// The algorithm if it is known, without any part of the token.
     public var description: String { "JWT(\(algorithm?.rawValue ?? "unknown algorithm"), not verified)" }
 }
 
 extension JWT.Verified: Redacted {
-    /// The algorithm, and no part of the token.
+    /// The algorithm, without any part of the token.
     public var description: String { "JWT.Verified(\(algorithm))" }
 }

@@ -1,29 +1,29 @@
 public import Platform
 public import StrictJSON
 
-/// The claims of a token, with readers for the registered ones.
+/// The claims of a token, with typed access to the registered claims.
 ///
-/// A reader gives nil when the claim is absent and throws when it has another type than RFC 7519 says, so that a wrong
-/// claim is never taken for a missing one.
+/// A property is `nil` if the claim is absent. It throws if the type of the claim differs from RFC 7519, so that an
+/// invalid claim is never treated as absent.
 ///
-/// [RFC 7519 section 4.1](https://www.rfc-editor.org/rfc/rfc7519#section-4.1)
+/// See [RFC 7519 section 4.1](https://www.rfc-editor.org/rfc/rfc7519#section-4.1).
 public struct JWTClaims: Sendable, Equatable {
     /// All claims, in the order of the token.
     public let members: JSONObject
 
-    /// Claims of these members.
+    /// Creates claims from members.
     public init(_ members: JSONObject) { self.members = members }
 
-    /// The claim of this name, whatever its type.
+    /// The claim with this name, of any type.
     public subscript(name: String) -> JSONValue? { members[name] }
 
-    /// `iss`: who issued the token.
+    /// `iss`: the issuer of the token.
     public var issuer: String? { get throws(JOSEError) { try string("iss") } }
 
-    /// `sub`: whom the token is about, unique at the issuer.
+    /// `sub`: the subject, unique at the issuer.
     public var subject: String? { get throws(JOSEError) { try string("sub") } }
 
-    /// `aud`: whom the token is for. One string on the wire counts as a list of one; nil when the claim is absent.
+    /// `aud`: the audience, or `nil` if the claim is absent. A single string becomes a list of one element.
     public var audience: [String]? {
         get throws(JOSEError) {
             guard let value = members["aud"] else { return nil }
@@ -35,30 +35,30 @@ public struct JWTClaims: Sendable, Equatable {
         }
     }
 
-    /// `exp`: when the token ends, in seconds since 1970.
+    /// `exp`: the expiration time in seconds since 1970.
     public var expiration: Double? { get throws(JOSEError) { try seconds("exp") } }
 
-    /// `nbf`: when the token begins, in seconds since 1970.
+    /// `nbf`: the start of validity in seconds since 1970.
     public var notBefore: Double? { get throws(JOSEError) { try seconds("nbf") } }
 
-    /// `iat`: when the token was issued, in seconds since 1970.
+    /// `iat`: the time of issue in seconds since 1970.
     public var issuedAt: Double? { get throws(JOSEError) { try seconds("iat") } }
 
-    /// `jti`: the name of this one token.
+    /// `jti`: the identifier of the token.
     public var tokenID: String? { get throws(JOSEError) { try string("jti") } }
 
-    /// A claim that must be a string if it is there.
+    /// Returns a string claim, or `nil` if it is absent.
     ///
-    /// - Throws: ``JOSEError/claims(_:)`` when it is something else.
+    /// - Throws: ``JOSEError/claims(_:)`` if it has another type.
     public func string(_ name: String) throws(JOSEError) -> String? {
         guard let value = members[name] else { return nil }
         guard let string = value.string else { throw .claims("\(name) is \(value.kind), not a string") }
         return string
     }
 
-    /// A claim that must be a number of seconds since 1970 if it is there. Fractions are allowed.
+    /// Returns a claim with seconds since 1970, or `nil` if it is absent. Fractions are allowed.
     ///
-    /// - Throws: ``JOSEError/claims(_:)`` when it is something else, or too large for a double.
+    /// - Throws: ``JOSEError/claims(_:)`` if it has another type or is too large for a `Double`.
     public func seconds(_ name: String) throws(JOSEError) -> Double? {
         guard let value = members[name] else { return nil }
         guard let seconds = value.number?.double else {
@@ -69,6 +69,6 @@ public struct JWTClaims: Sendable, Equatable {
 }
 
 extension JWTClaims: Redacted {
-    /// How many claims there are. Their values are people's data and do not print.
+    /// The number of claims. Their values are personal data and not included.
     public var description: String { "JWTClaims(\(members.members.count) claims)" }
 }

@@ -2,24 +2,26 @@ import COpenSSL
 import Platform
 import Synchronization
 
-/// A key in libcrypto's form, with verification contexts that were made ready for it.
+/// A key in libcrypto's form with prepared verification contexts.
 ///
-/// Sendable is sound: the key is complete before `init` and never changed; libcrypto counts references to it atomically
-/// and lets several threads sign and verify with one key, each with a context of its own. The idle contexts are behind a
-/// lock, and one that was taken out belongs to the taker alone.
+/// Sendable is sound: the key is complete before `init` and never changes. libcrypto counts references to it atomically
+/// and allows
+/// several threads to sign and verify with one key, each with its own context. A lock protects the idle contexts; a
+/// context in use
+/// belongs to one caller.
 final class KeyHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     private let idle = Mutex<[JWSAlgorithm: [IdleContext]]>([:])
 
-    /// How many contexts are kept for each algorithm. More callers at once make their own and drop them.
+    /// The maximum number of idle contexts for each algorithm. Additional concurrent callers create and free their own.
     private static let maximumIdle = 4
 
-    /// A context that nobody uses. Sendable is sound: who takes it out of the list is the only one to have it.
+    /// An idle context. Sendable is sound: a caller that removes it from the list is its only owner.
     private struct IdleContext: @unchecked Sendable {
         let pointer: OpaquePointer
     }
 
-    /// Takes over a key.
+    /// Creates a handle that owns the key.
     init(owning pointer: OpaquePointer) { self.pointer = pointer }
 
     deinit {
@@ -31,7 +33,7 @@ final class KeyHandle: @unchecked Sendable {
 
     var bitCount: Int { Int(EVP_PKEY_get_bits(pointer)) }
 
-    /// Runs a verification on a context that is ready for the algorithm, and keeps the context if it succeeded.
+    /// Runs a verification with a context for the algorithm, and saves the context for reuse if it succeeded.
     func verify(_ algorithm: JWSAlgorithm, _ body: (OpaquePointer) -> Bool) -> Bool {
         let kept = idle.withLock { $0[algorithm]?.popLast() }
         guard let context = kept?.pointer ?? context(algorithm, signing: false) else { return false }
@@ -49,7 +51,7 @@ final class KeyHandle: @unchecked Sendable {
         return true
     }
 
-    /// A new context for RSA or ECDSA over a digest; nil when the key does not take the algorithm.
+    /// Returns a new context for RSA or ECDSA with a digest, or `nil` if the key does not support the algorithm.
     func context(_ algorithm: JWSAlgorithm, signing: Bool) -> OpaquePointer? {
         guard let digest = algorithm.digest.evp, let context = EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil) else {
             return nil
@@ -81,21 +83,21 @@ extension KeyHandle: Redacted {
     var description: String { "KeyHandle(hidden)" }
 }
 
-// MARK: - Making keys
+// MARK: - Creating keys
 
 extension KeyHandle {
-    /// The parts of a key pair that libcrypto imports: what is chosen of all it could hold.
+    /// The parts of a key that libcrypto imports.
     private static let publicSelection: Int32 = 0x86  // OSSL_KEYMGMT_SELECT_ALL_PARAMETERS | …_PUBLIC_KEY
     private static let pairSelection: Int32 = 0x87  // the same and OSSL_KEYMGMT_SELECT_PRIVATE_KEY
 
-    /// A key of named numbers and, for elliptic curves, a group and a point.
+    /// Returns a key from named numbers and, for elliptic curves, a group and a point.
     static func make(
         _ type: String, isPrivate: Bool, group: String? = nil, point: [UInt8] = [],
         numbers: [(name: ParameterName, bytes: [UInt8])]
     ) -> KeyHandle? {
         guard let builder = OSSL_PARAM_BLD_new() else { return nil }
         defer { OSSL_PARAM_BLD_free(builder) }
-        // The builder keeps addresses until the parameters are made: the numbers live until then.
+        // The builder stores only addresses until the parameters exist, so the numbers must live until then.
         var pushed: [OpaquePointer] = []
         defer { pushed.forEach(BN_clear_free) }
         for number in numbers {
@@ -116,7 +118,7 @@ extension KeyHandle {
         return KeyHandle(owning: key)
     }
 
-    /// The parameters of the numbers that were pushed and of a group and a point, which are copied.
+    /// Returns parameters from the pushed numbers and from copies of a group and a point.
     private static func parameters(
         _ builder: OpaquePointer, _ group: String?, _ point: [UInt8]
     ) -> UnsafeMutablePointer<OSSL_PARAM>? {
@@ -133,17 +135,17 @@ extension KeyHandle {
         }
     }
 
-    /// An Ed25519 key of its 32 bytes.
+    /// Returns an Ed25519 public key from its 32 bytes.
     static func ed25519(publicKey bytes: [UInt8]) -> KeyHandle? {
         EVP_PKEY_new_raw_public_key_ex(nil, "ED25519", nil, bytes, bytes.count).map(KeyHandle.init(owning:))
     }
 
-    /// An Ed25519 key pair of the 32 bytes of its private key.
+    /// Returns an Ed25519 key pair from the 32 bytes of its private key.
     static func ed25519(privateKey bytes: [UInt8]) -> KeyHandle? {
         EVP_PKEY_new_raw_private_key_ex(nil, "ED25519", nil, bytes, bytes.count).map(KeyHandle.init(owning:))
     }
 
-    /// A new key pair.
+    /// Returns a new key pair.
     static func generate(_ type: String, bits: Int32? = nil, group: String? = nil) -> KeyHandle? {
         guard let context = EVP_PKEY_CTX_new_from_name(nil, type, nil) else { return nil }
         defer { EVP_PKEY_CTX_free(context) }
@@ -157,14 +159,14 @@ extension KeyHandle {
 
     // MARK: Reading keys
 
-    /// One number of the key.
+    /// Returns a number of the key.
     func number(_ name: ParameterName, count: Int? = nil) -> [UInt8]? {
         var number: OpaquePointer?
         guard EVP_PKEY_get_bn_param(pointer, name.cString, &number) == 1, let number else { return nil }
         return BigNumber(owning: number).bytes(count: count)
     }
 
-    /// The 32 bytes of an Ed25519 public or private key.
+    /// Returns the 32 bytes of an Ed25519 public or private key.
     func raw(isPrivate: Bool) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 32)
         var count = bytes.count
@@ -180,7 +182,7 @@ extension KeyHandle {
         check { EVP_PKEY_public_check_quick($0) }
     }
 
-    /// Whether the private key belongs to the public key. Meant for elliptic curves: RSA's test is slow.
+    /// Whether the private key matches the public key. For elliptic curves only, because the check is slow for RSA.
     var isConsistentPair: Bool {
         check { EVP_PKEY_pairwise_check($0) }
     }
@@ -192,11 +194,11 @@ extension KeyHandle {
     }
 }
 
-/// libcrypto's name for a part of a key. Parameters keep the address of the name, not the name: it lives for ever.
+/// libcrypto's name of a part of a key. Parameters store only its address, so it must never be freed.
 struct ParameterName: Sendable {
     let text: StaticString
 
-    /// Where the name stands, with a zero after it. A literal of the source always has an address.
+    /// The zero-terminated name. A literal always has an address.
     var cString: UnsafePointer<CChar> { UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self) }
 
     static let group = ParameterName(text: "group")

@@ -20,7 +20,7 @@ public enum SHA2: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The digest of these bytes.
+    /// Returns the digest of these bytes.
     public func digest(_ bytes: some Collection<UInt8>) -> [UInt8] {
         withContiguousBytes(bytes) { self.digest(buffer: $0) }
     }
@@ -32,15 +32,15 @@ public enum SHA2: Sendable, Hashable, CaseIterable {
                 EVP_Digest(buffer.baseAddress, buffer.count, output.baseAddress, &count, algorithm, nil) == 1,
                 Int(count) == byteCount
             else {
-                // No input leads here: only an OpenSSL installation without SHA-2, or no memory left. Any value returned
-                // instead of a digest would pass for one, so the process ends.
+                // Only an OpenSSL installation without SHA-2, or a lack of memory, leads here. Any returned value would
+                // be used as a digest, so end the process.
                 fatalError("libcrypto has no \(self). Check the OpenSSL installation and its configuration.")
             }
             written = byteCount
         }
     }
 
-    /// libcrypto's implementation, looked up once in the life of the process. Nil when there is none.
+    /// libcrypto's implementation, looked up once for the process, or `nil` if it is missing.
     var evp: OpaquePointer? {
         switch self {
         case .sha256: Self.fetched256
@@ -49,13 +49,13 @@ public enum SHA2: Sendable, Hashable, CaseIterable {
         }
     }
 
-    // An EVP_MD that was fetched never changes and may be used from every thread; these are never freed.
+    // A fetched EVP_MD never changes, is thread-safe, and is never freed.
     nonisolated(unsafe) private static let fetched256 = EVP_MD_fetch(nil, "SHA256", nil)
     nonisolated(unsafe) private static let fetched384 = EVP_MD_fetch(nil, "SHA384", nil)
     nonisolated(unsafe) private static let fetched512 = EVP_MD_fetch(nil, "SHA512", nil)
 }
 
-/// Calls the closure with the bytes, which are copied only if they are not contiguous.
+/// Calls the closure with contiguous bytes, copying them only if necessary.
 func withContiguousBytes<Value>(
     _ bytes: some Sequence<UInt8>, _ body: (UnsafeBufferPointer<UInt8>) -> Value
 ) -> Value {

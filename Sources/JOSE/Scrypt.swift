@@ -1,25 +1,26 @@
 import COpenSSL
 
-/// Makes a key of a passphrase, slowly and with much memory, so that guessing is dear.
+/// Derives a key from a passphrase. The derivation is slow and needs much memory, which makes guessing expensive.
 ///
-/// One derivation takes `128 · cost · blockSize` bytes of memory and, with ``standard``, some tenths of a second: call it on a
-/// thread that may be busy that long.
+/// One derivation takes `128 · cost · blockSize` bytes of memory and, with ``standard``, some tenths of a second. Call
+/// it on a thread
+/// that may block that long.
 ///
-/// [RFC 7914](https://www.rfc-editor.org/rfc/rfc7914)
+/// See [RFC 7914](https://www.rfc-editor.org/rfc/rfc7914).
 public struct Scrypt: Sendable, Hashable {
     /// N: the cost in time and memory, a power of two.
     public let cost: Int
-    /// r: the size of a block, in units of 128 bytes.
+    /// r: the block size in units of 128 bytes.
     public let blockSize: Int
-    /// p: how often the work is done one after the other.
+    /// p: the number of sequential repetitions.
     public let parallelization: Int
 
     /// N = 2¹⁷, r = 8, p = 1: 128 MiB.
     public static let standard = Scrypt(unchecked: 1 << 17, 8, 1)
-    /// The most memory that one derivation may take, in bytes: 512 MiB. Parameters that need more are refused, because they
-    /// may come from a file that somebody else wrote.
+    /// The maximum memory of one derivation in bytes: 512 MiB. Limited because the parameters may come from an
+    /// untrusted file.
     public static let maximumMemory = 512 << 20
-    /// The largest p that is taken.
+    /// The maximum value of p.
     public static let maximumParallelization = 16
 
     private init(unchecked cost: Int, _ blockSize: Int, _ parallelization: Int) {
@@ -28,9 +29,10 @@ public struct Scrypt: Sendable, Hashable {
         self.parallelization = parallelization
     }
 
-    /// These parameters.
+    /// Creates parameters.
     ///
-    /// - Throws: ``JOSEError/cryptography(_:)`` when the cost is no power of two over 1, or the parameters take more than
+    /// - Throws: ``JOSEError/cryptography(_:)`` if the cost is not a power of two greater than 1, or the parameters
+    ///   exceed
     ///   ``maximumMemory`` or ``maximumParallelization``.
     public init(cost: Int, blockSize: Int, parallelization: Int) throws(JOSEError) {
         guard cost > 1, cost & (cost - 1) == 0, (1...1024).contains(blockSize),
@@ -39,21 +41,21 @@ public struct Scrypt: Sendable, Hashable {
         self.init(unchecked: cost, blockSize, parallelization)
     }
 
-    /// The key of a passphrase.
+    /// Returns the key of a passphrase.
     ///
     /// - Parameters:
-    ///   - passphrase: the passphrase's bytes, as they are.
-    ///   - salt: random bytes that belong to this one key; 16 are enough.
+    ///   - passphrase: the unchanged bytes of the passphrase.
+    ///   - salt: random bytes, unique for this key; 16 are enough.
     ///   - count: the length of the key in bytes, 1 to 1024.
-    /// - Throws: ``JOSEError/cryptography(_:)`` when there is not enough memory, or the count is refused.
+    /// - Throws: ``JOSEError/cryptography(_:)`` if there is not enough memory or the count is invalid.
     public func derive(passphrase: [UInt8], salt: [UInt8], count: Int) throws(JOSEError) -> [UInt8] {
         guard (1...1024).contains(count) else { throw .cryptography("scrypt gives 1 to 1024 bytes here, not \(count)") }
-        // What OpenSSL takes beside the blocks is little; without a limit of one's own it stops at 32 MiB.
+        // OpenSSL needs little memory in addition to the blocks. Its default limit is 32 MiB.
         let limit = UInt64(2 * Self.maximumMemory)
         var succeeded = false
         let key = [UInt8](unsafeUninitializedCapacity: count) { output, written in
             succeeded = passphrase.withUnsafeBufferPointer { passphrase in
-                // The length counts; a null pointer would mean that nothing is to be derived, only the parameters looked at.
+                // A null pointer would only check the parameters, so pass an address even for an empty passphrase.
                 passphrase.withMemoryRebound(to: CChar.self) { text in
                     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1) { empty in
                         empty.initialize(repeating: 0)

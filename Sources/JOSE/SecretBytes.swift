@@ -1,10 +1,11 @@
 import COpenSSL
 import Platform
 
-/// Bytes that are wiped from memory when nobody holds them any more, and that never print.
+/// Bytes that are wiped from memory with the last reference, and that descriptions never show.
 ///
 /// Sendable is sound: the pointer and the count never change after `init`, the bytes are only read until `deinit`, and
-/// `deinit` runs when no other reference exists.
+/// `deinit` runs
+/// without other references.
 final class SecretBytes: @unchecked Sendable {
     private let start: UnsafeMutablePointer<UInt8>
     let count: Int
@@ -12,7 +13,7 @@ final class SecretBytes: @unchecked Sendable {
     init(_ bytes: some Collection<UInt8>) {
         count = bytes.count
         start = .allocate(capacity: max(count, 1))
-        // A collection that lies about its count leaves zeros at worst.
+        // A collection with a wrong count results in zeros at worst.
         start.initialize(repeating: 0, count: count)
         for (index, byte) in bytes.prefix(count).enumerated() { start[index] = byte }
     }

@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// Random bytes that nobody can predict: for keys, `state`, `nonce` and code verifiers.
+/// Unpredictable random bytes for keys, `state`, `nonce` and code verifiers.
 public enum SecureRandom {
-    /// So many random bytes, from libcrypto's generator, which the kernel seeds.
+    /// Returns random bytes from libcrypto's generator, which the kernel seeds.
     ///
-    /// - Throws: ``JOSEError/cryptography(_:)`` when the generator has no entropy, or the count is not in 0...16 MiB.
+    /// - Throws: ``JOSEError/cryptography(_:)`` if the generator has no entropy or the count is not in 0...16 MiB.
     public static func bytes(_ count: Int) throws(JOSEError) -> [UInt8] {
         guard count >= 0, count <= 16 << 20, let length = Int32(exactly: count) else {
             throw .cryptography("expected 0 to 16,777,216 random bytes, not \(count)")
@@ -20,7 +20,7 @@ public enum SecureRandom {
     }
 }
 
-/// Whether two byte strings are equal, in a time that depends on their lengths alone.
+/// Returns whether two byte strings are equal, in a time that depends only on their lengths.
 ///
 /// Lengths are compared first and are not secret.
 public func equalInConstantTime(_ a: some Collection<UInt8>, _ b: some Collection<UInt8>) -> Bool {

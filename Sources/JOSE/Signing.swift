@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// Raw signatures in the form of RFC 7518 section 3: no JSON and no rules about what a key is for.
+/// Raw signatures in the form of RFC 7518 section 3, without JSON or checks of the key's use.
 extension KeyHandle {
     func isSignature(_ signature: [UInt8], of content: [UInt8], _ algorithm: JWSAlgorithm) -> Bool {
         let isValid =
@@ -10,7 +10,7 @@ extension KeyHandle {
             case .okp: verifyEd25519(signature, content)
             case .symmetric: false
             }
-        // A refused signature leaves its reasons in a list that belongs to the thread.
+        // A failed verification leaves its reasons in libcrypto's error queue of the thread.
         if !isValid { ERR_clear_error() }
         return isValid
     }
@@ -42,7 +42,7 @@ extension KeyHandle {
 
     private func verify(_ signature: [UInt8], digest: [UInt8], _ algorithm: JWSAlgorithm) -> Bool {
         verify(algorithm) { context in
-            // Only 1 is a match: 0 is another signature, and a negative answer is a fault.
+            // Only 1 is a match: 0 is a different signature, and a negative result is an error.
             EVP_PKEY_verify(context, signature, signature.count, digest, digest.count) == 1
         }
     }
@@ -75,7 +75,7 @@ extension KeyHandle {
         return signature
     }
 
-    /// R and S as the DER sequence that libcrypto takes (RFC 7518 section 3.4 has them side by side).
+    /// Returns R and S as the DER sequence of libcrypto. RFC 7518 section 3.4 concatenates them.
     private static func derEncoded(_ signature: [UInt8], _ half: Int) -> [UInt8]? {
         guard let pair = ECDSA_SIG_new() else { return nil }
         defer { ECDSA_SIG_free(pair) }
@@ -101,7 +101,7 @@ extension KeyHandle {
         }
     }
 
-    /// R and S side by side, each as long as a coordinate.
+    /// Returns R and S concatenated, each as long as a coordinate.
     private static func fixedLength(_ encoded: [UInt8], _ algorithm: JWSAlgorithm) -> [UInt8]? {
         guard let half = algorithm.curve?.coordinateByteCount else { return nil }
         let pair = encoded.withUnsafeBufferPointer { bytes in
@@ -120,7 +120,7 @@ extension KeyHandle {
 }
 
 extension SecretBytes {
-    /// The keyed digest of RFC 2104; nil when libcrypto cannot make it.
+    /// Returns the HMAC of RFC 2104, or `nil` if libcrypto fails.
     func authenticationCode(of content: [UInt8], _ digest: SHA2) -> [UInt8]? {
         guard let length = Int32(exactly: count), let algorithm = digest.evp else { return nil }
         var code = [UInt8](repeating: 0, count: digest.byteCount)
