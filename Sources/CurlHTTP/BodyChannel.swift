@@ -2,10 +2,10 @@ import Platform
 import HTTPExchange
 import Synchronization
 
-/// The queue of content between the worker, which receives a streamed response, and its reader.
+/// The content queue between the worker, which receives a streamed response, and its reader.
 ///
-/// It holds about half a megabyte. When it is full the worker lets the connection rest and the reader reports, through `resume`, when there
-/// is room again.
+/// It holds about half a megabyte. When it is full, the worker pauses the connection, and the reader calls `resume`
+/// when there is space.
 final class BodyChannel: Sendable {
     private struct State {
         var head: CheckedContinuation<HTTPResponse, any Error>?
@@ -22,7 +22,7 @@ final class BodyChannel: Sendable {
     static let capacity = 1 << 19
     private let state = Mutex(State())
 
-    // MARK: - The worker's side
+    // MARK: - Worker
 
     /// Delivers the head. Later calls have no effect.
     func begin(_ head: HTTPResponse) {
@@ -57,7 +57,7 @@ final class BodyChannel: Sendable {
     /// Whether a paused connection can be read again.
     var hasRoom: Bool { state.withLock { !$0.isFull } }
 
-    /// The file that the content goes to from now on, with what waits to be written to it. Given once.
+    /// Returns the file for the content from now on, with the queued bytes to write to it. Returns it only once.
     func takeFile() -> (file: OpenFile, waiting: Data)? {
         state.withLock { state in
             guard let file = state.file else { return nil }
@@ -66,10 +66,10 @@ final class BodyChannel: Sendable {
         }
     }
 
-    /// Ends the content, well or not. Only the first call counts.
+    /// Ends the content with success or an error. Only the first call has an effect.
     func end(_ result: Result<HTTPResponse, any Error>) {
         let outcome = result.map { _ in }
-        // A reader that waits gets the last bytes; only one that finds none is told of the end.
+        // A waiting reader gets the last bytes first; only a reader without bytes gets the end.
         flush()
         let waiting: State? = state.withLock { state in
             guard state.end == nil else { return nil }
@@ -83,15 +83,15 @@ final class BodyChannel: Sendable {
             return before
         }
         guard let waiting else { return }
-        // The order in which people see it: how far it came, then that it is over.
+        // Report the progress before the end.
         waiting.meter?.end()
         waiting.head?.resume(with: result)
         for reader in waiting.readers { reader.resume(with: outcome.map { nil }) }
-        // Where the worker did not hear of the file, its writer finds here what is left for it, and how it ended.
+        // If the worker did not yet take the file, its writer finds the remaining bytes and the outcome here.
         waiting.fileWriter?.resume(with: waiting.file == nil ? outcome : .success(()))
     }
 
-    // MARK: - The reader's side
+    // MARK: - Reader
 
     func awaitHead(_ continuation: CheckedContinuation<HTTPResponse, any Error>) {
         state.withLock { $0.head = continuation }
@@ -107,7 +107,7 @@ final class BodyChannel: Sendable {
     }
 
     enum Found {
-        /// Bytes, and whether the worker must be resumed.
+        /// Bytes, and whether the queue was full and the worker must be resumed.
         case chunk(Data, wasFull: Bool)
         case end(Result<Void, any Error>)
         case nothing
@@ -125,7 +125,8 @@ final class BodyChannel: Sendable {
         return state.end.map { .end($0) } ?? .nothing
     }
 
-    /// Waits for the next chunk, or for the end. Gives it at once where it is there meanwhile, and then says whether it was full.
+    /// Waits for the next chunk or the end. If a chunk has already arrived, resumes immediately and returns whether the
+    /// queue was full.
     func wait(_ reader: CheckedContinuation<Data?, any Error>) -> Bool {
         let found = state.withLock { state in
             let found = Self.take(&state)
@@ -142,7 +143,7 @@ final class BodyChannel: Sendable {
         return false
     }
 
-    /// Lets the worker write everything that is still to come to a file. The continuation is resumed at the end; at once when that was.
+    /// Writes all remaining content to a file on the worker's thread. The continuation resumes at the end.
     func divert(to file: OpenFile, _ continuation: CheckedContinuation<Void, any Error>) {
         let hasEnded = state.withLock { state in
             guard state.end == nil else { return true }

@@ -1,34 +1,34 @@
 import Platform
 import HTTPExchange
 
-/// Reads a request's content for libcurl, part after part. Lives on the worker's thread only.
+/// Reads the parts of a request's content for libcurl. Used only on the worker's thread.
 final class ContentReader {
     enum Found {
         case bytes(Int)
-        /// No bytes yet: `wake` is called as soon as there are some.
+        /// There are no bytes yet. `wake` is called when there are.
         case nothing
         case end
-        /// The reason is in ``failure``.
+        /// Reading failed; see ``failure``.
         case failed
     }
 
-    /// The number of bytes, or nil where a part does not know its length.
+    /// The number of bytes, or `nil` if a part has an unknown length.
     let length: Int64?
     /// The error that ended the content.
     private(set) var failure: (any Error)?
     private(set) var isComplete = false
 
     private let segments: [HTTPBody.Segment]
-    /// The lengths that were measured in the beginning, and are held to.
+    /// The lengths measured at the start. The content must match them.
     private let lengths: [Int64?]
     private let wake: @Sendable () -> Void
     private var index = 0
-    /// How much of the present part was read.
+    /// The number of bytes read from the current part.
     private var position: Int64 = 0
     private var descriptor: Int32?
     private var feed: UploadStream?
 
-    /// Looks at every file, so that one that is missing stops the request before anything is sent.
+    /// Creates a reader and checks every file, so that a missing file fails the request before anything is sent.
     init(_ content: HTTPBody, wake: @escaping @Sendable () -> Void) throws(HTTPFileError) {
         segments = content.segments
         self.wake = wake
@@ -44,7 +44,7 @@ final class ContentReader {
 
     deinit { leave() }
 
-    /// Fills the buffer as far as it can be filled without waiting for anyone but the disk.
+    /// Fills the buffer as far as possible. Blocks only for the disk.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Found {
         var filled = 0
         while filled < buffer.count {
@@ -65,10 +65,10 @@ final class ContentReader {
         return filled > 0 ? .bytes(filled) : .end
     }
 
-    /// Whether a part that was read can be read again.
+    /// Whether parts can be read again.
     var canSeek: Bool { segments.allSatisfy { if case .chunks = $0 { false } else { true } } }
 
-    /// Moves to an offset; returns `false` if that is impossible, because chunks can be read only once.
+    /// Moves to an offset. Returns `false` if that is impossible, because chunks can be read only once.
     func seek(to target: Int64) -> Bool {
         let hasRead = segments.prefix(index + 1).contains { if case .chunks = $0 { true } else { false } }
         guard target >= 0, !hasRead, failure == nil else { return false }

@@ -1,11 +1,11 @@
 import Platform
 import HTTPExchange
 
-/// The reader's end of a streamed answer. Its transfer ends with it.
+/// The reader's end of a streamed response. Its release ends the transfer.
 final class CurlBody: ResponseBodySource {
     private let channel: BodyChannel
     private let mark: CancellationFlag
-    /// Kept, because the thread ends with the transport.
+    /// Retained, because the thread ends with the transport.
     private let transport: CurlTransport
 
     init(_ channel: BodyChannel, _ mark: CancellationFlag, of transport: CurlTransport) {
@@ -16,7 +16,7 @@ final class CurlBody: ResponseBodySource {
 
     deinit { stop() }
 
-    /// Ends the transfer if it still runs.
+    /// Ends the transfer if it is still running.
     private func stop() { transport.streams.cancel(mark) }
 
     func next() async throws -> Data? {
@@ -37,7 +37,7 @@ final class CurlBody: ResponseBodySource {
         }
     }
 
-    /// The worker writes to the file by itself, without this task in between.
+    /// Writes the content to a file. The worker writes directly, without this task.
     func write(to file: OpenFile) async throws {
         try checkCancellation()
         try await withTaskCancellationHandler {
@@ -48,21 +48,21 @@ final class CurlBody: ResponseBodySource {
         } onCancel: {
             stop()
         }
-        // What came before the worker heard of the file.
+        // Chunks that arrived before the worker took the file.
         while case .chunk(let chunk, _) = channel.take() {
             try await FileThread.run { () throws(HTTPFileError) in try file.write(chunk) }
         }
         if case .end(let result) = channel.take() { try result.get() }
     }
 
-    /// Reads what is left where that is little, so that the connection can be used again; ends the transfer where it is not.
+    /// Reads a small remainder, so that the connection can be reused. Otherwise ends the transfer.
     func drain() async {
         var left = 65_536
         while left > 0, let chunk = try? await next() { left -= chunk.count }
         if left <= 0 { stop() }
     }
 
-    /// A cancelled reader stops the transfer, also when it finds that out between two chunks.
+    /// Throws if the task is cancelled, after stopping the transfer. Needed between chunks too.
     private func checkCancellation() throws {
         guard Task.isCancelled else { return }
         stop()

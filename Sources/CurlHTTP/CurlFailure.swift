@@ -6,7 +6,7 @@ extension CurlTransfer {
         HTTPTransportError(kind, host: submission.plan.shownHost, reason: reason)
     }
 
-    /// Returns the response, or the error, after libcurl has ended with this code.
+    /// Returns the response or the error for a result code of libcurl.
     func result(_ code: CURLcode) -> Result<HTTPResponse, any Error> {
         if let fileFailure { return .failure(fileFailure) }
         if isTooLarge || head.isTooLarge {
@@ -28,7 +28,7 @@ extension CurlTransfer {
         return .success(HTTPResponse(status: head.status, fields: head.fields, body: body))
     }
 
-    /// The failure in the transport's terms.
+    /// Returns the error of the transport.
     private func failure(_ code: CURLcode) -> HTTPTransportError {
         if wasStoppedBeforeResending {
             return error(
@@ -88,7 +88,7 @@ extension CurlTransfer {
             return error(.connectionLost, "The connection ended while it was being secured (\(words)).")
         }
         let plain =
-            // libcurl's words for it also contain "does not match".
+            // libcurl's message for it also contains "does not match".
             if code == CURLE_SSL_PINNEDPUBKEYNOTMATCH {
                 "The server's public key is not a pinned key; if the server changed it on purpose, pin the new key"
             } else if says("has expired") {
@@ -116,13 +116,13 @@ extension CurlTransfer {
         error(.proxy, "The proxy could not be used (\(words)). Check https_proxy, ALL_PROXY and NO_PROXY.")
     }
 
-    /// Whether a proxy answered CONNECT with a refusal.
+    /// Whether a proxy rejected CONNECT.
     private var proxyRefused: Bool {
         var status = 0
         return ccurl_easy_get_long(handle, CURLINFO_HTTP_CONNECTCODE, &status) == CURLE_OK && status >= 300
     }
 
-    /// Whether a connection failed for the proxy's sake: libcurl's words then name another host than the one asked.
+    /// Whether the connection to the proxy failed: libcurl's message then names a different host.
     private var concernsProxy: Bool {
         let words = errorWords.lowercased()
         let host = submission.plan.address.host.filter { $0 != "[" && $0 != "]" }
@@ -130,11 +130,12 @@ extension CurlTransfer {
         return words.contains("unsupported proxy") || (words.contains("failed to connect to") && !words.contains(host))
     }
 
-    // MARK: - Words
+    // MARK: - Messages
 
-    /// libcurl's words for the failure: its error buffer, or the code's meaning.
+    /// Returns libcurl's message for an error: its error buffer, or the meaning of the code.
     ///
-    /// The buffer may quote an address, as of a proxy with its password; then only the code's meaning is shown.
+    /// The buffer may contain a URL, such as the URL of a proxy with its password. Then only the meaning of the code is
+    /// returned.
     static func words(_ buffer: String, _ code: CURLcode) -> String {
         let buffer = String(buffer.prefix(200).map { $0.isNewline || $0 == "\0" ? " " : $0 })
         guard buffer.isEmpty || buffer.contains("@") || buffer.contains("://") || buffer.contains("?") else {

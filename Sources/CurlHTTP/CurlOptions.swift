@@ -2,18 +2,20 @@ import Platform
 import HTTPExchange
 internal import CCurl
 
-/// How a libcurl handle is set up for one exchange.
+/// The libcurl options for one exchange.
 extension CurlTransfer {
-    /// How much libcurl reads and writes at once where a transfer may be large.
+    /// The buffer size of libcurl for transfers that may be large.
     private static let bufferSize = 1 << 18
-    /// The same for an answer that may be compressed. What one of these grows to, at most a thousandfold, is all in memory while the
-    /// reader rests, and libcurl allows 64 MB for it.
+    /// The buffer size for responses that may be compressed.
+    ///
+    /// The decompressed bytes of one buffer, up to a thousand times its size, stay in memory while the reader pauses.
+    /// libcurl's limit is 64 MB.
     private static let compressedBufferSize = 1 << 15
 
-    /// The size from which on the sending of content in one piece can take long, in bytes.
+    /// The minimum size in bytes of in-memory content whose upload is tracked, because it can take long.
     private static let progressSize = 1 << 16
 
-    /// Gives what libcurl refused, or nil.
+    /// Sets the options. Returns the error code of a failed option, or `nil`.
     func setOptions(_ own: ClientCertificate?) -> CURLcode? {
         let plan = submission.plan
         var failure: CURLcode?
@@ -29,18 +31,18 @@ extension CurlTransfer {
         require(ccurl_easy_set_http_only(handle))
         set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
         set(CURLOPT_URL, plan.address.text)
-        // The path and query go out as they were written, whatever libcurl would make of `..` or `%2f`.
+        // Send path and query unchanged: libcurl would otherwise normalize `..` and `%2f`.
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_REQUEST_TARGET, plan.address.target)
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_HTTP09_ALLOWED, 0)
         if submission.channel == nil {
-            // A libcurl without HTTP/2 refuses this and goes on with HTTP/1.1.
+            // A libcurl without HTTP/2 rejects this and uses HTTP/1.1.
             _ = ccurl_easy_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
             if plan.address.scheme == "https" { set(CURLOPT_PIPEWAIT, 1) }
         } else {
-            // With HTTP/2 libcurl takes 32 MiB of a stream that rests into memory, and nothing makes that less. A connection of its own
-            // rests as a whole.
+            // With HTTP/2, libcurl buffers 32 MiB of a paused stream, which cannot be reduced. A separate connection
+            // pauses as a whole.
             set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         }
         _ = ccurl_easy_set_string(handle, CURLOPT_ACCEPT_ENCODING, "")
@@ -51,8 +53,8 @@ extension CurlTransfer {
         set(CURLOPT_TCP_KEEPALIVE, 1)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
-        // An empty proxy also switches the variables of the environment off: a proxy would see what is sent to this
-        // machine, and its “loopback” is another one.
+        // An empty proxy also disables the environment variables: a proxy could read the traffic, and its loopback is a
+        // different machine.
         if plan.address.isLoopback { set(CURLOPT_PROXY, "") }
         set(CURLOPT_CONNECTTIMEOUT_MS, plan.connectTimeout.milliseconds)
         if plan.address.scheme == "https" {
@@ -64,7 +66,7 @@ extension CurlTransfer {
             if let own {
                 set(CURLOPT_SSLCERT, own.certificateFile)
                 set(CURLOPT_SSLKEY, own.keyFile)
-                // Without this a key with a passphrase would stop the program for a question on the terminal.
+                // Otherwise a key with a passphrase would block the program with a prompt on the terminal.
                 set(CURLOPT_KEYPASSWD, "")
             }
         }
@@ -76,7 +78,8 @@ extension CurlTransfer {
             }
             fieldList = longer
         }
-        // A large content waits a moment for the server's agreement, so that one that says no at once is not sent it in vain.
+        // Wait for the server's 100 response before sending large content, in case the server rejects the request
+        // immediately.
         if reader == nil {
             guard let longer = curl_slist_append(fieldList, "Expect:") else { return CURLE_OUT_OF_MEMORY }
             fieldList = longer
@@ -99,7 +102,7 @@ extension CurlTransfer {
         if plan.method != "HEAD" { setText(CURLOPT_CUSTOMREQUEST, plan.method) }
     }
 
-    /// A method that has content says how much, even when that is nothing: RFC 9110 section 8.6.
+    /// Sets the content. A method with content sends its length even if it is 0 (RFC 9110 section 8.6).
     private func setContent(_ set: (CURLoption, Int) -> Void, _ require: (CURLcode) -> Void) {
         set(CURLOPT_POST, 1)
         guard let reader else {
@@ -107,7 +110,7 @@ extension CurlTransfer {
             require(ccurl_easy_set_pointer(handle, CURLOPT_POSTFIELDS, bytes.baseAddress))
             return
         }
-        // Without a length libcurl sends chunks.
+        // Without a length, libcurl uses chunked encoding.
         require(ccurl_easy_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(reader.length ?? -1)))
         _ = ccurl_easy_set_long(handle, CURLOPT_UPLOAD_BUFFERSIZE, Self.bufferSize)
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -144,7 +147,7 @@ extension CurlTransfer {
                 return transfer.takeLine(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
             })
         require(ccurl_easy_set_pointer(handle, CURLOPT_HEADERDATA, context))
-        // Content in one piece has no other sign of progress while it is sent.
+        // Content in one piece reports no other progress while it is sent.
         if submission.meter != nil || bytes.count > Self.progressSize {
             require(
                 ccurl_easy_set_progress_callback(
@@ -163,9 +166,9 @@ extension CurlTransfer {
             _ = ccurl_easy_set_long(handle, CURLOPT_BUFFERSIZE, size)
         }
 
-        // When a kept connection turns out to be dead, libcurl connects again and sends the request again. A server may
-        // have acted on the first one, so a request that must not happen twice stops there. Where libcurl is too old
-        // to ask, such a request gets a connection of its own, which libcurl does not replace.
+        // If a reused connection turns out to be closed, libcurl reconnects and resends the request. A server may
+        // already have handled the first one, so a request that must not be repeated stops here. If libcurl is too old
+        // for this callback, such a request gets a new connection, which libcurl does not replace.
         let asked = ccurl_easy_set_prerequest_callback(
             handle,
             { context, _, _, _, _ in
@@ -173,17 +176,17 @@ extension CurlTransfer {
                 return Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().mayWriteRequest() ? 0 : 1
             }, context)
         if asked != CURLE_OK { noteActivity() }
-        // Chunks that are gone cannot be sent again, so they begin on a connection that is surely alive.
+        // Sent chunks cannot be repeated, so start on a new connection.
         if reader?.canSeek == false { set(CURLOPT_FRESH_CONNECT, 1) }
         guard !submission.plan.isIdempotent else { return }
         if asked != CURLE_OK { set(CURLOPT_FRESH_CONNECT, 1) }
-        // A connection that was idle for long is the likeliest to be dead.
+        // A connection that was idle for long is probably closed.
         set(CURLOPT_MAXAGE_CONN, 30)
     }
 }
 
 extension Duration {
-    /// Whole milliseconds, at least 1 and at most 24 days, which every libcurl can count.
+    /// The duration in whole milliseconds, at least 1 and at most 24 days, which every libcurl supports.
     fileprivate var milliseconds: Int {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 1 }

@@ -1,37 +1,39 @@
 import Platform
 import HTTPExchange
 
-/// A request that was checked: everything libcurl needs, and nothing it could refuse or misread.
+/// A validated request in the form that libcurl needs, which it cannot reject or misinterpret.
 struct CurlRequest: Sendable {
     let method: String
     let address: RequestAddress
-    /// The host and port that errors show.
+    /// The host and port for error messages.
     let shownHost: String
-    /// Field lines in libcurl's spelling: `Name: value`, `Name;` for an empty value, `Name:` for none at all.
+    /// Field lines in libcurl's syntax: `Name: value`, `Name;` for an empty value, `Name:` to omit the field.
     let fieldLines: [String]
     let content: HTTPBody?
     let connectTimeout: Duration
-    /// From the request's last byte to the answer's first.
+    /// The maximum time from the request's last byte to the response's first byte.
     let firstByteTimeout: Duration?
-    /// Between two bytes.
+    /// The maximum time between two bytes.
     let idleTimeout: Duration?
     let maximumResponseSize: Int
     let trust: ServerTrust
 
-    /// Whether a connection that died may be replaced and the request sent again, unseen by the caller.
+    /// Whether libcurl may replace a closed connection and resend the request automatically.
     ///
-    /// [RFC 9110 section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2)
+    /// See [RFC 9110 section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2).
     var isIdempotent: Bool { Self.idempotent.contains(method) }
 
     private static let idempotent: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]
-    /// Fields that belong to the connection or to the framing, which libcurl writes.
+    /// The fields about the connection or the framing, which libcurl sets.
     private static let reserved: Set<String> = [
         "host", "connection", "proxy-connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade",
         "expect", "http2-settings",
     ]
     private static let maximumFieldBytes = 262_144
 
-    /// - Parameter isStreamed: Whether the answer's content is given as it comes.
+    /// Creates a validated request.
+    ///
+    /// - Parameter isStreamed: Whether the response is streamed.
     init(_ request: HTTPRequest, userAgent: String, isStreamed: Bool = false) throws(HTTPTransportError) {
         address = try RequestAddress(request.url)
         shownHost = request.url.shownHost
@@ -92,15 +94,15 @@ struct CurlRequest: Sendable {
             }
             if !Self.trimmed(userAgent).isEmpty { lines.append("User-Agent: \(Self.trimmed(userAgent))") }
         }
-        // What libcurl would add by itself to a request with content.
+        // Remove the fields that libcurl adds to a request with content.
         if request.fields["Content-Type"] == nil { lines.append("Content-Type:") }
         fieldLines = lines
     }
 
-    /// Whether the server was asked not to compress the answer.
+    /// Whether the request does not accept compression.
     var asksForContentAsItIs: Bool { fieldLines.contains { $0.lowercased() == "accept-encoding: identity" } }
 
-    /// The number of bytes, or nil where it is not known yet or cannot be; what is wrong with a file comes out when it is opened.
+    /// Returns the number of bytes, or `nil` if it is unknown. Errors of a file are reported when it is opened.
     private static func length(of content: HTTPBody?) -> Int64? {
         guard let content else { return 0 }
         return (try? content.length()) ?? nil

@@ -3,20 +3,20 @@ import HTTPExchange
 internal import CCurl
 import Synchronization
 
-/// The way into a worker's thread, which begins with the first request.
+/// Access to a worker's thread, which starts with the first request.
 ///
-/// The thread waits in `curl_multi_poll` and is woken by `curl_multi_wakeup`, the one function of libcurl that any thread
-/// may call.
+/// The thread waits in `curl_multi_poll`. `curl_multi_wakeup`, the only function of libcurl that any thread may call,
+/// wakes it.
 final class CurlThread: Sendable {
     private struct State {
         var submitted: [PendingRequest] = []
         var cancelled: [CancellationFlag] = []
-        /// Transfers that can go on: there is room for what comes, or something to send.
+        /// Transfers that can resume: their reader has space, or there is content to send.
         var ready: [CancellationFlag] = []
         var multi: WakeableMulti?
         var isStarted = false
         var isStopped = false
-        /// Whether a wake-up is on its way, so that a second is not needed.
+        /// Whether a wakeup is pending, so that a second one is unnecessary.
         var isAwakened = false
     }
 
@@ -27,7 +27,9 @@ final class CurlThread: Sendable {
 
     private let isStreaming: Bool
 
-    /// - Parameter isStreaming: Whether its requests are those whose answers are streamed, and no others.
+    /// Creates access to a thread.
+    ///
+    /// - Parameter isStreaming: Whether the thread handles only requests with streamed responses.
     init(caFile: String?, clientCertificate: ClientCertificate?, system: SystemCertificates?, isStreaming: Bool) {
         self.isStreaming = isStreaming
         self.caFile = caFile
@@ -35,7 +37,7 @@ final class CurlThread: Sendable {
         self.system = system
     }
 
-    /// Gives the worker a request. Its continuation is always resumed.
+    /// Submits a request. Its continuation always resumes.
     func submit(_ submission: PendingRequest) {
         state.withLock { state in
             state.submitted.append(submission)
@@ -44,7 +46,7 @@ final class CurlThread: Sendable {
         prepare()
     }
 
-    /// Starts the thread if it has not begun.
+    /// Starts the thread if necessary.
     func prepare() {
         let mustStart = state.withLock { state in
             defer { state.isStarted = true }
@@ -57,14 +59,14 @@ final class CurlThread: Sendable {
     func cancel(_ mark: CancellationFlag) {
         mark.set()
         state.withLock { state in
-            // A request that the worker has not seen yet is found by its mark.
+            // The mark identifies a request that the worker has not taken yet.
             guard state.isStarted else { return }
             state.cancelled.append(mark)
             wake(&state)
         }
     }
 
-    /// Resumes a paused transfer, or one whose content now goes to a file.
+    /// Resumes a paused transfer, or a transfer whose content now goes to a file.
     func resume(_ mark: CancellationFlag) {
         state.withLock { state in
             guard state.isStarted else { return }
@@ -73,7 +75,7 @@ final class CurlThread: Sendable {
         }
     }
 
-    /// Ends the thread. No request may be running or follow.
+    /// Stops the thread. Call it only if all requests have finished and no request follows.
     func stop() {
         state.withLock { state in
             state.isStopped = true
@@ -105,7 +107,7 @@ final class CurlThread: Sendable {
     // MARK: - On the thread
 
     private func run() {
-        // Here and not where the request came from: OpenSSL's setting up takes milliseconds.
+        // On this thread, because initializing OpenSSL takes milliseconds.
         guard CurlLibrary.isReady else {
             return failAll(
                 ccurl_is_available() == 0
@@ -139,7 +141,7 @@ final class CurlThread: Sendable {
                 worker.perform()
                 return worker.timeout
             }
-            // Outside the gate: waiting touches nothing that an exit handler frees.
+            // Outside the latch: polling does not access memory that an exit handler frees.
             _ = curl_multi_poll(multi, nil, 0, timeout, nil)
         }
         state.withLock { $0.multi = nil }
@@ -150,10 +152,11 @@ final class CurlThread: Sendable {
     }
 }
 
-/// A multi handle as other threads see it: something to wake.
+/// A multi handle for other threads, which may only wake it.
 ///
-/// Unchecked because it holds a pointer. `curl_multi_wakeup` may be called from any thread while the handle lives; it is
-/// called under the lock under which the handle is taken away before it is freed.
+/// Unchecked because it holds a pointer. `curl_multi_wakeup` may be called from any thread while the handle lives. The
+/// lock for the
+/// call also protects the removal of the handle before it is freed.
 private struct WakeableMulti: @unchecked Sendable {
     let handle: UnsafeMutableRawPointer
 

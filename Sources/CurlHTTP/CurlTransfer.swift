@@ -2,48 +2,49 @@ import Platform
 import HTTPExchange
 internal import CCurl
 
-/// One exchange on one libcurl handle. Lives on the worker's thread only.
+/// One exchange on one libcurl handle. Used only on the worker's thread.
 final class CurlTransfer {
     let submission: PendingRequest
     let handle: UnsafeMutableRawPointer
     private(set) var head = ResponseHead()
     /// The content of a response that is not streamed.
     private(set) var body = Data()
-    /// Whether the content passed the request's limit.
+    /// Whether the content exceeded the request's limit.
     private(set) var isTooLarge = false
-    /// Whether libcurl tried to repeat a request that must not be sent twice.
+    /// Whether libcurl tried to resend a request that must not be sent twice.
     private(set) var wasStoppedBeforeResending = false
     /// The error of reading the request's content or of writing the response to its file.
     private(set) var fileFailure: (any Error)?
 
-    /// The request's content where it is small and in memory: libcurl gets it in one piece.
+    /// The request's content if it is small and in memory: libcurl gets it in one piece.
     let bytes: UnsafeMutableBufferPointer<UInt8>
-    /// The request's content where it is not.
+    /// The reader of any other content.
     let reader: ContentReader?
     var fieldList: UnsafeMutablePointer<curl_slist>?
     private var requestsWritten = 0
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-    /// The file for the content of a streamed response, after its reader requested one.
+    /// The file for the content of a streamed response, once its reader requested one.
     private var file: OpenFile?
     private var receivesNothing = false
     private var sendsNothing = false
-    /// When the request began to be written, or the last byte went either way. Before that, when the request was submitted if its start
-    /// is limited, otherwise nil.
+    /// The time of the last transferred byte, or of the start of the request.
+    ///
+    /// Before the start, it is the time of submission if the time to the start is limited, otherwise `nil`.
     private var lastActivity: ContinuousClock.Instant?
-    /// How much libcurl has sent of content that it got in one piece.
+    /// The number of sent bytes of content in one piece.
     private var sentBytes: Int64 = 0
 
-    /// The certificates that are searched.
+    /// The extent of the certificates to search.
     let extent: TrustedCertificates.Extent
-    /// Retained because libcurl does not copy them.
+    /// Retained, because libcurl does not copy them.
     let certificates: TrustedCertificates
-    /// The error of an option that libcurl rejected. The transfer must not start then.
+    /// The error of an option that libcurl rejected. Then the transfer must not start.
     private(set) var failedOption: CURLcode?
 
     private static let maximumBytesInOnePiece: Int64 = 1 << 20
 
-    /// Sets the handle up. The transfer must outlive the handle's use of it.
+    /// Creates a transfer and configures its handle. The transfer must outlive the handle's use of it.
     ///
     /// - Parameter resume: Called from any thread after content to send becomes available.
     init(
@@ -72,21 +73,21 @@ final class CurlTransfer {
 
     deinit {
         curl_slist_free_all(fieldList)
-        // Form bodies hold secrets; what is freed here is overwritten first.
+        // Form bodies contain secrets, so overwrite the memory before freeing it.
         bytes.update(repeating: 0)
         bytes.deallocate()
         errorText.deallocate()
     }
 
-    /// The text that libcurl wrote about the error.
+    /// The error message from libcurl.
     var errorWords: String { String(cString: errorText) }
 
-    /// The buffer for the text that libcurl writes about an error.
+    /// The buffer for libcurl's error message.
     var errorBuffer: UnsafeMutablePointer<CChar> { errorText }
 
-    // MARK: - What libcurl calls
+    // MARK: - Callbacks of libcurl
 
-    /// Accepts content; returns the number of accepted bytes, or a code that pauses or ends the transfer.
+    /// Accepts content. Returns the number of accepted bytes, or a code that pauses or ends the transfer.
     func take(_ bytes: UnsafeRawBufferPointer) -> Int {
         lastActivity = .now
         if let file { return write(bytes, to: file) ? bytes.count : 0 }
@@ -106,7 +107,7 @@ final class CurlTransfer {
         return bytes.count
     }
 
-    /// Accepts a header line. False ends the transfer.
+    /// Accepts a header line. Returning `false` ends the transfer.
     func takeLine(_ line: UnsafeRawBufferPointer) -> Bool {
         lastActivity = .now
         let wasComplete = head.isComplete
@@ -117,7 +118,8 @@ final class CurlTransfer {
         return true
     }
 
-    /// Fills the buffer with the request's content; returns the number of bytes, or a code that pauses or ends the transfer.
+    /// Fills the buffer with the request's content. Returns the number of bytes, or a code that pauses or ends the
+    /// transfer.
     func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         lastActivity = .now
         switch reader?.read(into: buffer) ?? .end {
@@ -132,7 +134,7 @@ final class CurlTransfer {
         }
     }
 
-    /// Goes back in the request's content, for a server that did not read it all.
+    /// Moves back in the request's content if the server did not read all of it.
     func rewind(to offset: Int64) -> Bool { reader?.seek(to: offset) ?? false }
 
     func reportProgress(toReceive: Int64, received: Int64, toSend: Int64, sent: Int64) {
@@ -155,9 +157,9 @@ final class CurlTransfer {
         return false
     }
 
-    // MARK: - Pauses
+    // MARK: - Pausing
 
-    /// Resumes a transfer that waited for the reader of its response or for content to send. False ends the transfer.
+    /// Resumes a transfer that waited for its reader or for content to send. Returning `false` ends the transfer.
     func resume() -> Bool {
         if let (file, waiting) = submission.channel?.takeFile() {
             self.file = file
@@ -165,14 +167,14 @@ final class CurlTransfer {
         }
         guard sendsNothing || receivesNothing else { return true }
         if receivesNothing, file != nil || submission.channel?.hasRoom ?? true { receivesNothing = false }
-        // Only something to send wakes a transfer that waits to send; where it was something else, libcurl asks once more in vain.
+        // Clear this in every case: without new content, libcurl only calls the read function once in vain.
         sendsNothing = false
         lastActivity = .now
         _ = curl_easy_pause(handle, receivesNothing ? CURLPAUSE_RECV : CURLPAUSE_CONT)
         return true
     }
 
-    /// Delivers received content to a waiting reader, which may make room for more.
+    /// Delivers received content to a waiting reader, which may free space.
     func flush() {
         guard let channel = submission.channel else { return }
         channel.flush()
@@ -191,10 +193,11 @@ final class CurlTransfer {
 
     // MARK: - Time
 
-    /// For a libcurl that does not say when it begins to write: silence counts from the beginning.
+    /// Records activity, for a libcurl that does not report the start of the request.
     func noteActivity() { lastActivity = .now }
 
-    /// When the transfer has been silent for too long, unless something happens before; nil while nothing can be said against the server.
+    /// The time at which the transfer times out without activity, or `nil` if the server is not responsible for the
+    /// silence.
     var silenceDeadline: ContinuousClock.Instant? {
         guard let lastActivity, !receivesNothing, !sendsNothing else { return nil }
         return silenceLimit.map { lastActivity.advanced(by: min($0, .seconds(1_000_000_000))) }
@@ -207,7 +210,7 @@ final class CurlTransfer {
         return isAwaitingAnswer ? plan.firstByteTimeout ?? plan.idleTimeout : plan.idleTimeout
     }
 
-    /// Fails because the server was silent for too long.
+    /// Fails with a timeout, because the server was silent for too long.
     func silent() {
         let limit = submission.text(of: silenceLimit ?? .zero)
         submission.fail(

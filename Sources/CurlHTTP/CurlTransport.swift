@@ -4,33 +4,38 @@ internal import CCurl
 
 /// Sends requests with libcurl.
 ///
-/// One transport is enough for a program: it keeps connections open and uses them again, HTTP/2 included. It has one
-/// thread, which begins with the first request and ends with the transport, and another once an answer is streamed. At most 64 requests run at once, 8 to one
-/// origin; further ones wait their turn within their own timeout.
+/// One transport is enough for a program: it reuses connections, including HTTP/2. It has one thread, which starts with
+/// the first request and ends with the transport, and a second one once a response is streamed. At most 64 requests run
+/// concurrently, 8 for one origin. Other requests wait in a queue within their own timeout.
 ///
-/// What it does not do: keep cookies or answers, read `.netrc`, answer authentication challenges, send `Referer`, speak
-/// TLS below 1.2, leave a certificate unchecked, or send plain http to another machine. The variables `https_proxy`,
-/// `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` are honoured, but never for this machine itself.
+/// It stores no cookies or responses, reads no `.netrc`, ignores authentication challenges, sends no `Referer`,
+/// requires TLS 1.2 and a valid certificate, and sends plain HTTP only to loopback. It uses `https_proxy`,
+/// `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, except for loopback.
 ///
-/// A request whose method is not idempotent (POST, PATCH) is written to a connection once. When a kept connection turns
-/// out to be closed, libcurl sends an idempotent request again on a new one; any other ends with `connectionLost`, since
-/// the server may have acted on it ([RFC 9110 section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2)).
+/// A request with a method that is not idempotent (POST, PATCH) is written to a connection only once. If a reused
+/// connection turns out to be closed, libcurl resends an idempotent request on a new one. Any other request fails with
+/// `connectionLost`, because the server may have handled it ([RFC 9110 section
+/// 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2)).
 public final class CurlTransport: HTTPTransport {
     private let userAgent: String
     private let thread: CurlThread
-    /// For answers that are streamed. They use HTTP/1.1 and the others HTTP/2, and a libcurl as of 2023 (7.88) that has connections of both
-    /// sends requests of the one over those of the other.
+    /// The thread for streamed responses, which use HTTP/1.1 while others use HTTP/2. With libcurl 7.88 or later and
+    /// both kinds of
+    /// connections in one handle, requests could use the wrong kind.
     let streams: CurlThread
 
-    /// A transport without connections.
+    /// Creates a transport without connections.
     ///
     /// - Parameters:
-    ///   - userAgent: The `User-Agent` of requests without one; empty for none. Pass the name of your program: some servers
-    ///     refuse requests without a name.
-    ///   - caFile: A PEM file of certificate authorities that are trusted in addition to the system's. It is read at
-    ///     the first request; where it cannot be read or is not PEM, requests end with `invalidRequest`.
-    ///   - clientCertificate: By what this machine proves who it is to https servers that ask. Where it cannot be used,
-    ///     requests to servers end with `invalidRequest`.
+    ///   - userAgent: The `User-Agent` of requests without one; empty to omit it. Pass the name of your program: some
+    ///     servers reject
+    ///     requests without it.
+    ///   - caFile: A PEM file of certificate authorities to trust in addition to the system's. It is read at the first
+    ///     request; if it is
+    ///     unreadable or not PEM, requests fail with `invalidRequest`.
+    ///   - clientCertificate: The certificate for https servers that request one. If it cannot be used, requests fail
+    ///     with
+    ///     `invalidRequest`.
     public convenience init(
         userAgent: String = "CurlTransport/1.0", caFile: String? = nil, clientCertificate: ClientCertificate? = nil
     ) {
@@ -38,7 +43,9 @@ public final class CurlTransport: HTTPTransport {
             userAgent: userAgent, caFile: caFile, clientCertificate: clientCertificate, system: nil)
     }
 
-    /// - Parameter system: The system's certificates; nil: where libcurl says, which is asked when it is loaded.
+    /// Creates a transport.
+    ///
+    /// - Parameter system: The system's certificates; `nil`: the certificates that libcurl reports.
     init(
         userAgent: String, caFile: String?, clientCertificate: ClientCertificate? = nil, system: SystemCertificates?
     ) {
@@ -49,7 +56,7 @@ public final class CurlTransport: HTTPTransport {
             caFile: caFile, clientCertificate: clientCertificate, system: system, isStreaming: true)
     }
 
-    /// Returns the scheme, host and port of a URL as libcurl reads them.
+    /// Returns the scheme, host and port of a URL as libcurl parses them.
     ///
     /// - Throws: ``HTTPTransportError`` if the transport does not send to this URL.
     package static func origin(of url: URL) throws(HTTPTransportError) -> String { try RequestAddress(url).origin }
@@ -59,16 +66,18 @@ public final class CurlTransport: HTTPTransport {
         streams.stop()
     }
 
-    /// Starts the transport's thread and sets libcurl up, which takes a few milliseconds, and returns at once.
+    /// Starts the thread and initializes libcurl, which takes a few milliseconds. Returns immediately and opens no
+    /// connection.
     ///
-    /// Never needed: the first request does the same. A short-lived program calls it early, so that this happens while
-    /// the program reads its settings. Makes no connection.
+    /// This is optional: the first request does the same. A short-lived program calls it before reading its settings,
+    /// to save time.
     public func prepare() { thread.prepare() }
 
-    /// Sends the request and gives the whole answer, whatever its status.
+    /// Sends the request and returns the complete response with any status.
     ///
-    /// - Throws: `HTTPTransportError` when no answer came; `HTTPFileError` for content that cannot be read; `CancellationError` at once
-    ///   when the task is cancelled, and then the connection is closed (with HTTP/2 the stream).
+    /// - Throws: `HTTPTransportError` if there is no response; `HTTPFileError` if the content cannot be read;
+    ///   `CancellationError`
+    ///   immediately if the task is cancelled, which closes the connection (with HTTP/2 the stream).
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let time = TimeLimit(request, isStreamed: false)
         var (response, url) = try await follow(request) { current in
@@ -88,12 +97,14 @@ public final class CurlTransport: HTTPTransport {
         return response
     }
 
-    /// Sends the request and gives the answer as soon as its fields are there; the content comes while it is read.
+    /// Sends the request and returns the response when its header fields are complete. The content arrives while it is
+    /// read.
     ///
-    /// Streams have places of their own, 64 at once and 32 to one origin: those that are read slowly do not hold ``send(_:)`` up. Each has
-    /// a connection for itself, with HTTP/1.1.
+    /// Streams have their own limits, 64 concurrent ones and 32 for one origin, so slow readers do not delay
+    /// ``send(_:)``. Each stream has
+    /// its own HTTP/1.1 connection.
     ///
-    /// - Throws: What ``send(_:)`` throws. Reading the content throws the same.
+    /// - Throws: The errors of ``send(_:)``. Reading the content throws the same errors.
     public func stream(_ request: HTTPRequest, progress: HTTPProgress.Handler?) async throws -> HTTPStreamedResponse {
         let time = TimeLimit(request, isStreamed: true)
         let meter = progress.map { ProgressMeter($0) }
@@ -136,7 +147,7 @@ public final class CurlTransport: HTTPTransport {
         return Streamed(head: head, channel: channel, body: CurlBody(channel, mark, of: self))
     }
 
-    /// Makes the exchange, and those to which its redirects lead. Gives the last answer and where it came from.
+    /// Performs the exchange and follows redirects. Returns the last response and its URL.
     private func follow<Answer>(
         _ request: HTTPRequest, exchange: (HTTPRequest) async throws -> Answer,
         redirect: (Answer, HTTPRequest) async throws -> HTTPRequest?

@@ -1,13 +1,13 @@
 import HTTPExchange
 internal import CCurl
 
-/// Drives every transfer of one transport. Lives on its own thread only.
+/// Runs all transfers of one transport. Used only on its own thread.
 final class CurlWorker {
-    /// The most transfers at once.
+    /// The maximum number of concurrent transfers.
     static let maximumTransfers = 64
-    /// The most transfers at once with one scheme, host and port, and so the most connections to it over HTTP/1.1.
+    /// The maximum number of concurrent transfers for one scheme, host and port, and of HTTP/1.1 connections.
     static let maximumTransfersPerOrigin = 8
-    /// The same for answers that are streamed: a reader may take its time, and must not keep others from reading.
+    /// The same limit for streamed responses. It is higher, because a slow reader must not delay others.
     static let maximumStreamsPerOrigin = 32
     private static let maximumIdleHandles = 8
     private static let maximumKeptConnections = 16
@@ -16,7 +16,7 @@ final class CurlWorker {
     private let multi: UnsafeMutableRawPointer
     private let caFile: String?
     private let system: SystemCertificates
-    /// By the path of the added file, each read once.
+    /// The trusted certificates by path of the added file. Each file is read once.
     private var certificates: [String?: Result<TrustedCertificates, HTTPTransportError>] = [:]
     private let clientCertificate: ClientCertificate?
     private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
@@ -28,9 +28,11 @@ final class CurlWorker {
     private var earliestSilence: ContinuousClock.Instant?
     private let wake: @Sendable (CancellationFlag) -> Void
 
+    /// Creates a worker.
+    ///
     /// - Parameters:
-    ///   - isStreaming: Whether it is for answers that are streamed.
-    ///   - wake: Brings the mark back to ``resume(_:)``, from any thread.
+    ///   - isStreaming: Whether it handles streamed responses.
+    ///   - wake: Passes the mark to ``resume(_:)``, from any thread.
     init(
         multi: UnsafeMutableRawPointer, caFile: String?, clientCertificate: ClientCertificate?,
         system: SystemCertificates, isStreaming: Bool, wake: @escaping @Sendable (CancellationFlag) -> Void
@@ -45,7 +47,7 @@ final class CurlWorker {
         _ = ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
     }
 
-    /// Ends all transfers. The caller frees the multi handle after this.
+    /// Ends all transfers. The caller then frees the multi handle.
     func close() {
         let left = running.values.map(\.submission) + waiting.remove { _ in true }
         for transfer in running.values { detach(transfer, keepingHandle: false) }
@@ -70,7 +72,7 @@ final class CurlWorker {
         startWaiting()
     }
 
-    /// Resumes transfers that waited for a reader, or for content to send.
+    /// Resumes transfers that waited for a reader or for content to send.
     func resume(_ ready: [CancellationFlag]) {
         guard !ready.isEmpty else { return }
         let ready = Set(ready.map(ObjectIdentifier.init))
@@ -82,7 +84,7 @@ final class CurlWorker {
         }
     }
 
-    /// Does what can be done now without waiting.
+    /// Performs all work that is possible without waiting.
     func perform() {
         var count: Int32 = 0
         _ = curl_multi_perform(multi, &count)
@@ -105,7 +107,7 @@ final class CurlWorker {
         startWaiting()
     }
 
-    /// The time until the next deadline in milliseconds: what to wait at most. libcurl knows its own timers.
+    /// The time until the next deadline in milliseconds, which limits the wait. libcurl adds its own timers.
     var timeout: Int32 {
         guard let earliest = [earliestDeadline, earliestSilence].compactMap({ $0 }).min() else { return 3_600_000 }
         let (seconds, attoseconds) = ContinuousClock.now.duration(to: earliest).components
@@ -166,7 +168,7 @@ final class CurlWorker {
 
     // MARK: - Ending
 
-    /// Takes the transfer's handle out of libcurl. A transfer that still runs is stopped and its connection closed.
+    /// Removes the transfer's handle from libcurl. A running transfer is stopped and its connection closed.
     private func detach(_ transfer: CurlTransfer, keepingHandle: Bool) {
         let handle = transfer.handle
         _ = curl_multi_remove_handle(multi, handle)
@@ -174,7 +176,7 @@ final class CurlWorker {
         let origin = transfer.submission.origin
         let count = runningPerOrigin[origin, default: 1] - 1
         runningPerOrigin[origin] = count > 0 ? count : nil
-        // A reset forgets every option, and with it what points into the transfer; it keeps the TLS sessions.
+        // A reset clears every option, including pointers into the transfer, and preserves the TLS sessions.
         if keepingHandle, idleHandles.count < Self.maximumIdleHandles {
             curl_easy_reset(handle)
             idleHandles.append(handle)

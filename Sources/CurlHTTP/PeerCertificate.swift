@@ -2,30 +2,30 @@ public import Platform
 import HTTPExchange
 internal import CCurl
 
-/// A certificate that a server shows when a secure connection begins, whether it is trusted or not.
+/// A certificate that a server presents at the start of a TLS connection, trusted or not.
 ///
-/// It tells who stands between this machine and a server: where a proxy reads along, the issuer is the proxy's.
+/// It shows whether a proxy intercepts the connection: the issuer is then the proxy's.
 public struct PeerCertificate: Sendable, Equatable {
-    /// For whom it is, such as `CN = login.example.com`. The server's own text: make control characters visible before showing it.
+    /// The subject, such as `CN = login.example.com`. Untrusted text: escape control characters before showing it.
     public var subject: String
-    /// Who issued it, in the same form.
+    /// The issuer, in the same form.
     public var issuer: String
 
-    /// A certificate.
+    /// Creates a certificate.
     public init(subject: String, issuer: String) {
         self.subject = subject
         self.issuer = issuer
     }
 
-    /// The certificates that the server of an address presents, its own first; none when libcurl cannot tell them.
+    /// Returns the certificates that the server of a URL presents, its own first; empty if libcurl cannot report them.
     ///
-    /// Only a connection is made and secured, through the proxy of the environment where there is one. Nothing is verified, and
-    /// for that reason nothing is sent over it: no request, no name of an account.
+    /// Only opens a TLS connection, through the proxy of the environment if there is one. It verifies no certificate,
+    /// and therefore sends no request and no account name.
     ///
     /// - Parameters:
-    ///   - url: an https address; its path does not count.
-    ///   - timeout: how long it may take.
-    /// - Throws: `HTTPTransportError` when there is no connection; `CancellationError` when the task was cancelled.
+    ///   - url: an https URL; its path is ignored.
+    ///   - timeout: the maximum time.
+    /// - Throws: `HTTPTransportError` if the connection fails; `CancellationError` if the task is cancelled.
     public static func chain(
         of url: URL, timeout: Duration = .seconds(10)
     ) async throws -> [PeerCertificate] {
@@ -45,7 +45,7 @@ public struct PeerCertificate: Sendable, Equatable {
     }
 }
 
-/// One connection, for a separate thread: libcurl blocks. After a cancellation, it ends by its time limit.
+/// One connection, for a separate thread, because libcurl blocks. A cancelled one ends at its time limit.
 private struct Handshake {
     typealias Outcome = Result<[PeerCertificate], any Error>
 
@@ -61,7 +61,7 @@ private struct Handshake {
         func set(_ option: CURLoption, _ value: Int) { _ = ccurl_easy_set_long(handle, option, value) }
         guard ccurl_easy_set_http_only(handle) == CURLE_OK,
             ccurl_easy_set_string(handle, CURLOPT_URL, address) == CURLE_OK,
-            // With this no request is ever sent.
+            // This option prevents any request.
             ccurl_easy_set_long(handle, CURLOPT_CONNECT_ONLY, 1) == CURLE_OK
         else {
             return .failure(HTTPTransportError(.invalidRequest, host: host, reason: "libcurl refused the address."))

@@ -1,7 +1,7 @@
 import HTTPExchange
 import Synchronization
 
-/// Whether a request's task was cancelled.
+/// A flag that marks a request as cancelled and identifies it.
 final class CancellationFlag: Sendable {
     private let flag = Atomic<Bool>(false)
     var isSet: Bool { flag.load(ordering: .acquiring) }
@@ -13,7 +13,7 @@ struct PendingRequest: Sendable {
     enum Delivery: Sendable {
         /// Delivers the complete response at the end.
         case whole(CheckedContinuation<HTTPResponse, any Error>)
-        /// Delivers the content while it arrives.
+        /// Delivers the content as it arrives.
         case streamed(BodyChannel)
     }
 
@@ -22,7 +22,7 @@ struct PendingRequest: Sendable {
     let deadline: ContinuousClock.Instant
     /// The timeout, for the error message.
     let timeout: Duration
-    /// The maximum time from the submission to the first byte in either direction; `nil`: the timeout.
+    /// The maximum time from the submission to the first byte in either direction. `nil`: the timeout.
     let startTimeout: Duration?
     let submitted = ContinuousClock.now
     let mark: CancellationFlag
@@ -31,7 +31,7 @@ struct PendingRequest: Sendable {
 
     var origin: String { plan.address.origin }
 
-    /// The time at which a request in the queue ends.
+    /// The time at which a queued request fails.
     var startDeadline: ContinuousClock.Instant {
         startTimeout.map { min(deadline, submitted.advanced(by: min($0, .seconds(1_000_000_000)))) } ?? deadline
     }
@@ -39,7 +39,7 @@ struct PendingRequest: Sendable {
     /// The channel of a streamed response.
     var channel: BodyChannel? { if case .streamed(let channel) = delivery { channel } else { nil } }
 
-    /// Delivers the result. Called once.
+    /// Delivers the result. Call it once.
     func finish(_ result: Result<HTTPResponse, any Error>) {
         switch delivery {
         case .whole(let continuation): continuation.resume(with: result)
@@ -51,7 +51,7 @@ struct PendingRequest: Sendable {
         finish(.failure(HTTPTransportError(kind, host: plan.shownHost, reason: reason)))
     }
 
-    /// Returns a time limit for messages. A remaining time can have nine decimal places.
+    /// Returns a time limit for messages, rounded: a remaining time can have nine decimal places.
     func text(of limit: Duration) -> String {
         let seconds = limit / .seconds(1)
         guard seconds >= 0.095 else { return "\(Int((seconds * 1000).rounded(.up))) ms" }

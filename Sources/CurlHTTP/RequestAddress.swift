@@ -2,28 +2,28 @@ import Platform
 import HTTPExchange
 internal import CCurl
 
-/// Where a request goes, as libcurl reads it.
+/// The destination of a request, as libcurl parses it.
 ///
-/// `URL` and libcurl are two parsers. What may be sent where is decided on what libcurl read, because libcurl makes the
-/// connection; where the two differ on what matters, the request is refused.
+/// `URL` and libcurl are two parsers. libcurl opens the connection, so its result decides which data may be sent. If
+/// the two disagree about a relevant part, the request is rejected.
 struct RequestAddress: Equatable {
     /// `http` or `https`.
     let scheme: String
-    /// The host in lower case, an IPv6 address in brackets.
+    /// The host in lowercase; an IPv6 address in brackets.
     let host: String
-    /// The port, 80 or 443 where none is named.
+    /// The port; the default is 80 or 443.
     let port: Int
-    /// The whole address without its fragment.
+    /// The complete URL without its fragment.
     let text: String
-    /// The path and query exactly as they were written.
+    /// The unchanged path and query.
     let target: String
-    /// Whether the host is this machine.
+    /// Whether the host is loopback.
     let isLoopback: Bool
 
-    /// Scheme, host and port: what connections and credentials belong to.
+    /// Scheme, host and port: the scope of connections and credentials.
     var origin: String { "\(scheme)://\(host):\(port)" }
 
-    /// Reads the address and applies the rules that hold before any byte is sent.
+    /// Creates an address from a URL and checks the rules for sending.
     init(_ url: URL) throws(HTTPTransportError) {
         let shown = url.shownHost
         func rejected(
@@ -49,12 +49,12 @@ struct RequestAddress: Equatable {
                 .plainHTTPRefused,
                 reason: "Plain http is refused for any host but this machine (127.0.0.1, [::1], localhost); use https.")
         }
-        // Not every URL has their ASCII form, and libcurl may not know another.
+        // The ASCII form of the host may be unknown to `URL` or libcurl.
         guard url.host(percentEncoded: false)?.utf8.allSatisfy({ $0 < 0x80 }) ?? true else {
             throw rejected(
                 reason: "The address's host has letters that are not ASCII; write its form that begins with xn--.")
         }
-        // `https:///a` is a path to one parser and a host to the other. IPv6 addresses may be spelt in several ways.
+        // Parsers disagree whether `https:///a` has a host. IPv6 addresses have several spellings.
         guard let named = url.host(percentEncoded: true)?.lowercased(), !named.isEmpty,
             host.hasPrefix("[") || named == host, Origin.isHost(host)
         else {
@@ -99,7 +99,7 @@ struct RequestAddress: Equatable {
         return String(cString: value)
     }
 
-    /// Everything after the authority, beginning with a slash.
+    /// Returns the part after the authority, beginning with a slash.
     private static func target(of text: String) -> String {
         let bytes = text.utf8
         var index = bytes.startIndex

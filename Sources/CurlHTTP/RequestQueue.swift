@@ -1,5 +1,5 @@
 import HTTPExchange
-/// The queued requests: in their order within an origin, and round-robin between origins.
+/// The queued requests: in order within an origin, round-robin between origins.
 struct RequestQueue {
     private struct Line {
         var submissions: [PendingRequest] = []
@@ -8,17 +8,17 @@ struct RequestQueue {
     }
 
     private var lines: [String: Line] = [:]
-    /// The origins that have a line, in the order of their next turn.
+    /// The origins with queued requests, in order of their turns.
     private var turns: [String] = []
 
-    /// The earliest deadline of a start, or `nil` if the queue is empty.
+    /// The earliest start deadline, or `nil` if the queue is empty.
     var earliestDeadline: ContinuousClock.Instant? {
         lines.values.lazy.compactMap { $0.submissions[$0.first...].lazy.map(\.startDeadline).min() }.min()
     }
 
     var isEmpty: Bool { turns.isEmpty }
 
-    /// Appends a request to the line of its origin.
+    /// Appends a request to the queue of its origin.
     mutating func append(_ submission: PendingRequest) {
         let origin = submission.origin
         if lines[origin] == nil { turns.append(origin) }
@@ -49,11 +49,11 @@ struct RequestQueue {
     }
 
     private mutating func takeFirst(of origin: String) -> PendingRequest? {
-        // Taken out of the dictionary while it changes, so that its array is not copied.
+        // Removed from the dictionary while it changes, so that its array is not copied.
         guard var line = lines.removeValue(forKey: origin), line.first < line.submissions.count else { return nil }
         let submission = line.submissions[line.first]
         line.first += 1
-        // What is done is dropped once it is half of the line: a step costs the same however long the line is.
+        // Drop finished entries once they are half of the array, which makes the amortized cost constant.
         if line.first * 2 > line.submissions.count {
             line.submissions.removeFirst(line.first)
             line.first = 0

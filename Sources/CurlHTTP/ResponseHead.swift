@@ -1,23 +1,24 @@
 import HTTPExchange
-/// The status and fields of an answer, read line by line.
+/// The status and fields of a response, parsed line by line.
 ///
-/// Interim answers (1xx) are dropped, and so are trailer fields: nothing here needs them, and merging them into the
-/// header is what RFC 9110 section 6.5.1 warns of.
+/// Interim responses (1xx) and trailer fields are dropped: they are not needed, and RFC 9110 section 6.5.1 warns of
+/// merging trailers into
+/// the header.
 struct ResponseHead {
-    /// The most bytes of header lines in one exchange, interim answers and trailers included.
+    /// The maximum total size of header lines in one exchange, including interim responses and trailers.
     static let maximumBytes = 262_144
 
     private(set) var status = 0
     private(set) var fields = HTTPFields()
-    /// Whether the blank line after the final answer's fields came.
+    /// Whether the blank line after the fields of the final response has arrived.
     private(set) var isComplete = false
-    /// Whether there were more than ``maximumBytes``.
+    /// Whether the header exceeded ``maximumBytes``.
     private(set) var isTooLarge = false
 
     private var bytes = 0
     private var last: HTTPFields.Field?
 
-    /// Takes one line with its line break. False stops the transfer.
+    /// Parses one line with its line break. Returning `false` stops the transfer.
     mutating func read(_ line: UnsafeRawBufferPointer) -> Bool {
         bytes += line.count
         guard bytes <= Self.maximumBytes else {
@@ -38,8 +39,8 @@ struct ResponseHead {
             return true
         }
         if line.first == 0x20 || line.first == 0x09 {
-            // A folded line, RFC 9112 section 5.2: it continues the value before it.
-            // In place: a new string for each line would take quadratic time.
+            // A folded line (RFC 9112 section 5.2) continues the previous value. Appended in place: a new string for
+            // each line would take quadratic time.
             if last?.value.isEmpty == false { last?.value.append(" ") }
             last?.value.append(Self.string(text))
             return true
@@ -57,7 +58,7 @@ struct ResponseHead {
         last = nil
     }
 
-    /// The three digits after the version; 0 where there are none.
+    /// Returns the three digits after the version, or 0 if they are missing.
     private static func status(in line: Slice<UnsafeRawBufferPointer>) -> Int {
         guard let space = line.firstIndex(of: 0x20) else { return 0 }
         let digits = line[(space + 1)...].prefix { $0 != 0x20 }
@@ -74,7 +75,8 @@ struct ResponseHead {
         return rest
     }
 
-    /// UTF-8, or Latin-1 where it is not UTF-8. Control characters become spaces, RFC 9110 section 5.5.
+    /// Returns a string from UTF-8, or from Latin-1 if it is not valid UTF-8. Control characters become spaces (RFC
+    /// 9110 section 5.5).
     private static func string(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
         let clean = bytes.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }
         if let text = String(validating: clean, as: UTF8.self) { return text }

@@ -2,23 +2,25 @@ import Platform
 import HTTPExchange
 internal import CCurl
 
-/// Where the system's trusted certificates are: those that libcurl was built to use.
+/// The locations of the system's trusted certificates that libcurl was built to use.
 struct SystemCertificates: Sendable {
-    /// A PEM file with all of them.
+    /// A PEM file with all certificates.
     var file = ccurl_system_certificate_file().map { String(cString: $0) }
-    /// A folder with a file for each, named by OpenSSL's hash.
+    /// A folder with one file for each certificate, named by OpenSSL's hash.
     var folder = ccurl_system_certificate_folder().map { String(cString: $0) }
 }
 
-/// What a transport trusts: the system's certificates and those of one more file. Lives on the worker's thread only.
+/// The certificates that a transport trusts: the system's and an additional file. Used only on the worker's thread.
 ///
-/// Reading the system's file takes OpenSSL about 20 ms for every connection, the folder next to nothing. So the folder
-/// is tried first where there is one, and only a server whose certificate is not trusted by it is asked again with the
-/// file, before anything of the request was sent.
+/// OpenSSL needs about 20 ms to read the system's file for each connection, and almost no time for the folder.
+/// Therefore the folder is
+/// tried first. Only if the server's certificate is not trusted by it, the connection is repeated with the file, before
+/// any part of the
+/// request is sent.
 ///
-/// libcurl takes either a file or a text and each replaces the system's file, so for one more file both are joined.
+/// libcurl accepts either a file or a buffer, each of which replaces the system's file, so both files are joined.
 final class TrustedCertificates {
-    /// How much is looked through.
+    /// The certificates to search.
     enum Extent {
         /// The system's folder and the added file.
         case folder
@@ -26,7 +28,7 @@ final class TrustedCertificates {
         case everything
     }
 
-    /// What to begin with.
+    /// The extent for new connections.
     private(set) var extent: Extent
     private let system: SystemCertificates
     private let added: UnsafeMutableBufferPointer<UInt8>?
@@ -34,9 +36,9 @@ final class TrustedCertificates {
 
     private static let maximumFileSize = 16 << 20
 
-    /// Reads the added file, if there is one.
+    /// Creates the certificates and reads the additional file, if any.
     ///
-    /// - Throws: ``HTTPTransportError`` of the kind `invalidRequest` for a file that cannot be read or holds no
+    /// - Throws: ``HTTPTransportError`` of the kind `invalidRequest` for a file that is unreadable or contains no
     ///   certificate.
     init(addingFile path: String?, to system: SystemCertificates) throws(HTTPTransportError) {
         self.system = system
@@ -49,10 +51,10 @@ final class TrustedCertificates {
         joined?.deallocate()
     }
 
-    /// Begins with everything from now on.
+    /// Uses all certificates from now on.
     func widen() { extent = .everything }
 
-    /// Tells libcurl. This must outlive the handle's use of it.
+    /// Sets the options of a handle. The object must outlive the handle's use of it.
     func apply(_ extent: Extent, to handle: UnsafeMutableRawPointer) -> CURLcode {
         if let folder = system.folder {
             let code = ccurl_easy_set_string(handle, CURLOPT_CAPATH, folder)
@@ -101,7 +103,7 @@ final class TrustedCertificates {
         return [UInt8](content)
     }
 
-    /// The number of certificates in a PEM text, or nil where a block is broken.
+    /// Returns the number of certificates in a PEM file, or `nil` if a block is malformed.
     static func certificateCount(_ text: [UInt8]) -> Int? {
         var count = 0
         var base64: [UInt8]?
@@ -110,7 +112,7 @@ final class TrustedCertificates {
                 guard base64 == nil else { return nil }
                 base64 = []
             } else if line.starts(with: "-----END ".utf8) {
-                // A certificate is a DER sequence: it begins with 0x30.
+                // A certificate is a DER sequence, which begins with 0x30.
                 guard let block = base64, let der = Data(base64Encoded: Data(block)), der.first == 0x30 else {
                     return nil
                 }

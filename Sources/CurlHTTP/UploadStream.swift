@@ -2,13 +2,13 @@ import Platform
 import HTTPExchange
 import Synchronization
 
-/// The queue of chunks between the program that creates them and the worker that sends them.
+/// The queue of chunks between the producing program and the sending worker.
 ///
-/// After half a megabyte the program waits.
+/// The program waits while it contains half a megabyte.
 final class UploadStream: Sendable {
     private struct State {
         var chunks: [Data] = []
-        /// The number of bytes of the first chunk that were taken.
+        /// The number of bytes taken from the first chunk.
         var taken = 0
         var waiting = 0
         var end: Result<Void, any Error>?
@@ -17,10 +17,10 @@ final class UploadStream: Sendable {
         var task: Task<Void, Never>?
     }
 
-    /// What the worker finds.
+    /// The result of reading the queue.
     enum Found {
         case bytes(Int)
-        /// Nothing yet: `wake` is called when that changes.
+        /// There are no bytes yet. `wake` is called when that changes.
         case nothing
         case end
         case failure(any Error)
@@ -30,7 +30,7 @@ final class UploadStream: Sendable {
     private let state = Mutex(State())
     private let wake: @Sendable () -> Void
 
-    /// Starts to produce the chunks.
+    /// Creates the queue and starts to produce the chunks.
     init(_ source: ChunkSource, wake: @escaping @Sendable () -> Void) {
         self.wake = wake
         let task = Task.detached { [self] in
@@ -50,7 +50,7 @@ final class UploadStream: Sendable {
         state.withLock(\.task)?.cancel()
     }
 
-    /// Copies bytes into the buffer. Called by the worker only.
+    /// Copies bytes into the buffer. Called only by the worker.
     func take(into buffer: UnsafeMutableRawBufferPointer) -> Found {
         let (found, producer) = state.withLock { state -> (Found, CheckedContinuation<Void, Never>?) in
             guard let first = state.chunks.first else {
@@ -82,7 +82,7 @@ final class UploadStream: Sendable {
         let (isOpen, mustWait) = add(chunk)
         guard isOpen else { throw CancellationError() }
         guard mustWait else { return }
-        // Ended by the worker's taking or by `close`, which comes with every cancellation of this task.
+        // The worker resumes this, or `close`, which follows every cancellation of this task.
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
                 guard state.end == nil, state.waiting >= Self.capacity else { return true }
