@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Lets so many tasks through at a time, in the order in which they came.
+/// A semaphore that limits the number of concurrent tasks, in order of arrival.
 ///
-/// A waiting task holds no thread. Who was let through has to leave: ``enter()`` is followed by `defer { gate.leave() }`.
+/// A waiting task blocks no thread. Each ``enter()`` requires a ``leave()``: add `defer { semaphore.leave() }`.
 package final class AsyncSemaphore: Sendable {
     private struct State {
         var free: Int
-        /// Those who wait, the first one at ``next``.
+        /// The waiting tasks. ``next`` is the index of the first.
         var waiting: [CheckedContinuation<Void, Never>?] = []
         var next = 0
 
@@ -18,7 +18,7 @@ package final class AsyncSemaphore: Sendable {
             let continuation = waiting[next]
             waiting[next] = nil
             next += 1
-            // What was let through is dropped by the half, so that each costs the same.
+            // Drop resumed entries once they are half of the array, which makes the amortized cost constant.
             if next * 2 > waiting.count {
                 waiting.removeFirst(next)
                 next = 0
@@ -30,7 +30,7 @@ package final class AsyncSemaphore: Sendable {
 
     package init(limit: Int) { state = Mutex(State(free: max(limit, 1))) }
 
-    /// Waits for a place.
+    /// Waits until a permit is available and takes it.
     package func enter() async {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
@@ -45,9 +45,9 @@ package final class AsyncSemaphore: Sendable {
         }
     }
 
-    /// How many wait.
+    /// The number of waiting tasks.
     package var waitingCount: Int { state.withLock { $0.waiting.count - $0.next } }
 
-    /// Gives the place to the one who has waited longest.
+    /// Passes the permit to the task that has waited longest.
     package func leave() { state.withLock { $0.takeNext() }?.resume() }
 }

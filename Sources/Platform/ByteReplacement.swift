@@ -1,7 +1,8 @@
 extension String {
-    /// Returns the text with each occurrence of another one replaced, compared byte by byte, in linear time.
+    /// Returns the string with each occurrence of another string replaced. Compares bytes and takes linear time.
     ///
-    /// `replacing(_:with:)` compares characters: it does not find a quote or a secret that has a combining mark after it.
+    /// `replacing(_:with:)` compares characters: it does not find a quote or a secret that is followed by a combining
+    /// mark.
     package func replacingBytes(_ part: String, with replacement: String) -> String {
         let part = Array(part.utf8)
         guard let first = part.first, utf8.contains(first) else { return self }

@@ -1,14 +1,16 @@
 #if !(os(iOS) || os(tvOS) || os(watchOS) || os(visionOS))
-    /// Starts other programs: a browser, a pager, what the desktop has for copying. Their words are arguments of their own; no shell reads them.
+    /// Starts other programs, such as a browser, a pager or a clipboard tool. The words are separate arguments; no
+    /// shell parses them.
     package enum ChildProcess {
-        /// Starts a program, which is looked for in `PATH`.
+        /// Starts a program, searched for in `PATH`.
         ///
         /// - Parameters:
         ///   - words: the program and its arguments.
-        ///   - input: the descriptor that it reads; nil: it has nothing to read.
-        ///   - isSilent: whether what it writes is thrown away.
-        ///   - hasOwnGroup: whether it is in a group of its own, so that Ctrl-C in the terminal is not for it.
-        /// - Returns: the process, or the number of an error.
+        ///   - input: the descriptor for standard input. `nil` means empty input.
+        ///   - isSilent: whether to discard its output.
+        ///   - hasOwnGroup: whether to start it in its own process group, so that Ctrl-C in the terminal does not reach
+        ///     it.
+        /// - Returns: the process, or the error number.
         package static func start(
             _ words: [String], environment: [String: String], input: Int32?, isSilent: Bool, hasOwnGroup: Bool
         ) -> Result<pid_t, SystemError> {
@@ -36,7 +38,7 @@
                 posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
                 posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
             }
-            // What this program ignores, and what the threads of Swift's pool block, a child would inherit.
+            // A child would inherit ignored signals, and signals blocked on the threads of Swift's pool.
             var signals = sigset_t()
             sigemptyset(&signals)
             posix_spawnattr_setsigmask(&attributes, &signals)
@@ -58,7 +60,7 @@
             return code == 0 ? .success(process) : .failure(SystemError(code))
         }
 
-        /// Waits until a child process exits; returns its status as `waitpid` reports it.
+        /// Waits until a child process exits and returns its status as reported by `waitpid`.
         @discardableResult
         package static func waitForExit(_ process: pid_t) -> Int32 {
             var status: Int32 = 0

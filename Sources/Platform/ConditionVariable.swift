@@ -1,6 +1,6 @@
-/// A value behind a lock, and a way to wait for a condition. `Mutex` of the standard library has no condition to wait for.
+/// A value with a lock and a condition to wait for, which `Mutex` of the standard library does not have.
 ///
-/// Sendable: the value is accessed only with the mutex locked.
+/// Sendable is sound: the value is accessed only while the mutex is locked.
 package final class ConditionVariable<Value: Sendable>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -31,7 +31,7 @@ package final class ConditionVariable<Value: Sendable>: @unchecked Sendable {
         return change(&value)
     }
 
-    /// Blocks the thread until the condition is true, and then changes the value.
+    /// Blocks the thread until the condition is true, then changes the value.
     package func wait<Result>(until condition: (Value) -> Bool, _ change: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

@@ -7,12 +7,14 @@ package enum DetachedThread {
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
 
-    /// Runs the closure on a new thread, which ends with it.
+    /// Runs the closure on a new thread.
     ///
-    /// The thread blocks all signals: the program's own threads handle them, and a SIGPIPE from a closed connection must
+    /// The thread blocks all signals: the program's own threads handle them, and a SIGPIPE from a closed connection
+    /// must
     /// not end the process.
     ///
-    /// - Parameter stackSize: The number of bytes of its stack; by default, the system's default, which is 128 KiB with Musl.
+    /// - Parameter stackSize: The size of its stack in bytes. The default is the system's default, which is 128 KiB
+    ///   with Musl.
     /// - Returns: 0, or the error number if the system cannot start a thread. Then the closure does not run.
     package static func start(stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void) -> Int32 {
         let context = Unmanaged.passRetained(Work(body))
@@ -26,7 +28,7 @@ package enum DetachedThread {
         return code
     }
 
-    /// Runs the closure on a new thread, or on one of Dispatch if the system cannot start a thread.
+    /// Runs the closure on a new thread, or on a Dispatch thread if the system cannot start one.
     package static func run(_ body: @escaping @Sendable () -> Void) {
         if start(body) != 0 { DispatchQueue.global().async(execute: body) }
     }

@@ -1,6 +1,7 @@
-/// The access of other users to a file, by its owner, its mode and its folders.
+/// The access of other users to a file, according to its owner, its mode and its folders.
 ///
-/// Root and the user's own primary group count as the user: with a private group for each user, files are often writable for it.
+/// Root and the user's own primary group count as the user: with a private group for each user, files are often
+/// group-writable.
 package struct FileAccess: Sendable {
     /// An access of other users.
     package struct Problem: Error, Equatable {
@@ -8,7 +9,7 @@ package struct FileAccess: Sendable {
         package let path: String
         /// The users and their access, as a phrase.
         package let reason: String
-        /// The command that ends the access, or `nil` if only the owner or root can end it.
+        /// The command that removes the access, or `nil` if only the owner or root can remove it.
         package let command: String?
     }
 
@@ -24,9 +25,9 @@ package struct FileAccess: Sendable {
 
     // MARK: Writing
 
-    /// Returns the reason why other users can change an open file, or the path to it; `nil` if they cannot.
+    /// Returns why other users can change an open file or the path to it, or `nil` if they cannot.
     ///
-    /// A folder that others can write is safe with the sticky bit. The folder and the owner of a link count too.
+    /// A folder writable by others is safe with the sticky bit. The folder and the owner of a link are checked too.
     package func problem(ofFile descriptor: Int32, at path: String) -> Problem? {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }
@@ -58,7 +59,7 @@ package struct FileAccess: Sendable {
         return nil
     }
 
-    /// Returns the reason why other users can change a file with these attributes; `nil` if they cannot.
+    /// Returns why other users can change a file with these attributes, or `nil` if they cannot.
     package func problem(of status: stat, at path: String) -> Problem? {
         if let problem = ownerProblem(of: status, at: path) { return problem }
         if status.st_mode & 0o002 != 0 {
@@ -81,7 +82,8 @@ package struct FileAccess: Sendable {
 
     private func isForeign(_ group: gid_t) -> Bool { group != 0 && group != primaryGroup() }
 
-    /// Returns the first user or group of an access control list that can write. The mode contains only their common mask.
+    /// Returns the first user or group with write access in an access control list. The mode contains only their common
+    /// mask.
     private func namedWriter(_ descriptor: Int32) -> String? {
         #if os(Linux)
             // Glibc's module does not contain the header of this function.
@@ -104,7 +106,7 @@ package struct FileAccess: Sendable {
 
     // MARK: Reading
 
-    /// Returns the reason why other users can read a file; `nil` if they cannot, or if there is no such file.
+    /// Returns why other users can read a file, or `nil` if they cannot or the file does not exist.
     package func reader(of path: String) -> Problem? {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, let location = OwnerOnlyFile.resolved(path)
@@ -154,7 +156,7 @@ package struct FileAccess: Sendable {
         path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
 
-    /// Returns the folder of a path, and the folders above it.
+    /// Returns the folder of a path and its parent folders.
     private static func folders(of path: String) -> [String] {
         var folders = [OwnerOnlyFile.directory(of: path)]
         while let last = folders.last, last != "/", last != "." { folders.append(OwnerOnlyFile.directory(of: last)) }

@@ -1,13 +1,13 @@
-/// The system's calls for open files. They repeat a call that a signal interrupted.
+/// The system calls for open files, which repeat a call after an interruption by a signal.
 package enum FileDescriptor {
-    /// Opens a file; returns a negative number and sets `errno` if that fails.
+    /// Opens a file. Returns a negative number and sets `errno` on failure.
     package static func open(_ path: String, _ flags: Int32, _ mode: mode_t = 0o666) -> Int32 {
         systemOpen(path, flags, mode)
     }
 
     package static func close(_ file: Int32) { _ = systemClose(file) }
 
-    /// Reads at most as many bytes as the buffer has, from an offset or from the file's position; returns 0 at the end.
+    /// Reads up to the size of the buffer, from an offset or from the file's position. Returns 0 at the end.
     package static func read(
         _ file: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: off_t? = nil
     ) throws(SystemError) -> Int {
@@ -18,14 +18,14 @@ package enum FileDescriptor {
         }
     }
 
-    /// Reads at most as many bytes as the chunk has; returns 0 at the end.
+    /// Reads up to the size of the chunk. Returns 0 at the end.
     package static func read(_ file: Int32, into chunk: inout [UInt8]) throws(SystemError) -> Int {
         try chunk.withUnsafeMutableBufferPointer { buffer throws(SystemError) in
             try read(file, into: UnsafeMutableRawBufferPointer(buffer))
         }
     }
 
-    /// Waits for input and reads at most as many bytes as the chunk has; returns 0 at the end, and `nil` if the time is over.
+    /// Waits for input and reads up to the size of the chunk. Returns 0 at the end, and `nil` after a timeout.
     package static func read(
         _ file: Int32, into chunk: inout [UInt8], waiting milliseconds: Int32
     ) throws(SystemError) -> Int? {
@@ -36,13 +36,13 @@ package enum FileDescriptor {
             do throws(SystemError) {
                 return try read(file, into: &chunk)
             } catch {
-                // Another reader of the same non-blocking file was faster.
+                // Another reader of the same nonblocking file was faster.
                 guard error.code == EAGAIN else { throw error }
             }
         }
     }
 
-    /// Writes as many bytes as the system accepts at once; returns 0 if a non-blocking file accepts none.
+    /// Writes as many bytes as the system accepts. Returns 0 if a nonblocking file accepts none.
     package static func writeAvailable(_ file: Int32, _ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
         while true {
             let count = systemWrite(file, bytes)
@@ -55,7 +55,7 @@ package enum FileDescriptor {
         }
     }
 
-    /// Writes as many bytes as the system accepts at once; returns 0 if a non-blocking file accepts none.
+    /// Writes as many bytes as the system accepts. Returns 0 if a nonblocking file accepts none.
     package static func writeAvailable(_ file: Int32, _ bytes: ArraySlice<UInt8>) throws(SystemError) -> Int {
         try bytes.withUnsafeBufferPointer { buffer throws(SystemError) in
             try writeAvailable(file, UnsafeRawBufferPointer(buffer))
@@ -64,7 +64,7 @@ package enum FileDescriptor {
 
     /// Writes all bytes.
     ///
-    /// - Parameter waitForRoom: Waits until a non-blocking file accepts more bytes. By default, such a file is an error.
+    /// - Parameter waitForRoom: Waits until a nonblocking file accepts more bytes. By default, such a file is an error.
     package static func write(
         _ file: Int32, _ bytes: UnsafeRawBufferPointer,
         waitForRoom: () throws(SystemError) -> Void = { () throws(SystemError) in throw SystemError(EAGAIN) }
@@ -79,7 +79,7 @@ package enum FileDescriptor {
 
     /// Writes all bytes.
     ///
-    /// - Parameter waitForRoom: Waits until a non-blocking file accepts more bytes. By default, such a file is an error.
+    /// - Parameter waitForRoom: Waits until a nonblocking file accepts more bytes. By default, such a file is an error.
     package static func write(
         _ file: Int32, _ bytes: ArraySlice<UInt8>,
         waitForRoom: () throws(SystemError) -> Void = { () throws(SystemError) in throw SystemError(EAGAIN) }
@@ -89,7 +89,7 @@ package enum FileDescriptor {
         }
     }
 
-    /// Waits until a file accepts more bytes, but not longer than this many milliseconds; -1 means no limit.
+    /// Waits until a file accepts more bytes, at most the given number of milliseconds; -1 means no limit.
     package static func waitForRoom(_ file: Int32, _ milliseconds: Int32) {
         _ = wait(for: POLLOUT, of: file, milliseconds)
     }
@@ -100,7 +100,7 @@ package enum FileDescriptor {
     }
 }
 
-// The methods above hide the functions of the same names.
+// The methods above hide the functions with the same names.
 
 private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }
 

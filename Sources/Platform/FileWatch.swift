@@ -1,9 +1,10 @@
 import Dispatch
 
-/// Calls a handler after a file was written: with inotify on Linux, with kqueue on Darwin. If the system has no watch left, the
-/// handler is called once per second, so that its owner still works.
+/// Calls a handler after a file was written: with inotify on Linux, with kqueue on Darwin.
 ///
-/// Sendable: the source is created in `init` and afterwards only cancelled, which Dispatch allows from any thread.
+/// If the system has no watch left, it calls the handler once per second, so that its owner still works.
+///
+/// Sendable is sound: the source is created in `init` and later only cancelled, which Dispatch allows from any thread.
 package final class FileWatch: @unchecked Sendable {
     private let source: any DispatchSourceProtocol
     private let once = Once()
@@ -31,14 +32,14 @@ package final class FileWatch: @unchecked Sendable {
         ) -> (any DispatchSourceProtocol)? {
             let descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
             guard descriptor >= 0 else { return nil }
-            // Only this file: every waiting process opens and closes the lock file in the same folder.
+            // Watch only this file: every waiting process opens and closes the lock file in the same folder.
             guard inotify_add_watch(descriptor, path, UInt32(IN_MODIFY)) >= 0 else {
                 close(descriptor)
                 return nil
             }
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global(qos: .utility))
             source.setEventHandler { @Sendable in
-                // The change log says what was written. Only empty the queue here.
+                // The change log has the details, so only empty the queue.
                 var buffer = [UInt8](repeating: 0, count: 4096)
                 while read(descriptor, &buffer, buffer.count) > 0 {}
                 handler()

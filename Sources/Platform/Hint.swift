@@ -1,7 +1,7 @@
 /// An action that can solve a problem, such as to sign in again. A program offers it as a command or a button.
 public protocol SuggestedAction: Hashable, Sendable, CustomStringConvertible {}
 
-/// A sentence that tells the user how to solve a problem. Each action that only the program can offer is a value in it.
+/// A sentence that tells the user how to solve a problem. Actions that only the program can offer are values in it.
 public struct Hint: Sendable, ExpressibleByStringInterpolation {
     private enum Part: Sendable {
         case text(String)
@@ -16,7 +16,7 @@ public struct Hint: Sendable, ExpressibleByStringInterpolation {
     /// Creates a hint without actions.
     public init(stringLiteral text: String) { append(.text(text)) }
 
-    /// Creates a hint from texts, values and actions.
+    /// Creates a hint from strings, values and actions.
     public init(stringInterpolation: StringInterpolation) { self = stringInterpolation.hint }
 
     private init(parts: [Part]) { self.parts = parts }
@@ -26,7 +26,7 @@ public struct Hint: Sendable, ExpressibleByStringInterpolation {
         parts.compactMap { if case .action(let action) = $0 { action } else { nil } }
     }
 
-    /// Returns the hint with the program's own text in place of each action.
+    /// Returns the hint with each action replaced by the program's own text.
     public func replacingActions(_ replacement: (any SuggestedAction) -> Hint) -> Hint {
         var hint = Hint(parts: [])
         for part in parts {
@@ -49,7 +49,7 @@ public struct Hint: Sendable, ExpressibleByStringInterpolation {
         parts.append(part)
     }
 
-    /// Joins two hints.
+    /// Returns the first hint followed by the second.
     public static func + (first: Hint, second: Hint) -> Hint {
         var hint = first
         second.parts.forEach { hint.append($0) }
@@ -63,7 +63,7 @@ public struct Hint: Sendable, ExpressibleByStringInterpolation {
         /// Creates an empty interpolation.
         public init(literalCapacity: Int, interpolationCount: Int) {}
 
-        /// Appends a text.
+        /// Appends a string.
         public mutating func appendLiteral(_ literal: String) { hint.append(.text(literal)) }
 
         /// Appends the text of a value.
@@ -92,7 +92,7 @@ extension Hint: CustomStringConvertible {
 }
 
 extension Hint: Equatable {
-    /// Whether two hints have the same text and the same actions.
+    /// Returns whether two hints have the same text and actions.
     public static func == (first: Hint, second: Hint) -> Bool {
         first.description == second.description
             && first.actions.map { AnyHashable($0) } == second.actions.map { AnyHashable($0) }

@@ -1,9 +1,9 @@
-/// Values by key, of which only those used last are kept. Reading counts as use. Every operation takes the same short time.
+/// A cache of the most recently used values. Reading counts as use. Every operation takes constant time.
 package struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Entry {
         let key: Key
         var value: Value
-        /// The neighbours, by index: the one used after this and the one used before it; -1 for none.
+        /// The neighbors by index: the entries used after and before this one; -1 if there is no neighbor.
         var newer: Int
         var older: Int
     }
@@ -14,7 +14,7 @@ package struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var newest = -1
     private var oldest = -1
 
-    /// Room for so many values, at least one.
+    /// Creates a cache with a capacity of at least one value.
     package init(capacity: Int) { self.capacity = max(capacity, 1) }
 
     package var count: Int { entries.count }
@@ -61,7 +61,7 @@ package struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private mutating func remove(_ key: Key) {
         guard let found = index.removeValue(forKey: key) else { return }
         unlink(found)
-        // The last one takes the free place.
+        // The last entry moves to the free slot.
         let last = entries.count - 1
         if found != last {
             let moved = entries[last]

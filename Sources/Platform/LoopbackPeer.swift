@@ -6,7 +6,7 @@ package enum LoopbackPeer {
         case user(uid_t)
         /// The other end is closed, so that no process can read a response.
         case closed
-        /// The system does not tell: it is not Linux, or the process has another network namespace.
+        /// The owner is unknown: the system is not Linux, or the process has another network namespace.
         case unknown
     }
 
@@ -36,7 +36,8 @@ package enum LoopbackPeer {
         return owner(of: there, connectedTo: here, tables: tables)
     }
 
-    /// Returns the owner of the socket `there` in the tables of the system, each a line of names and a line for each socket.
+    /// Returns the owner of the socket `there` in the system's tables, which have a heading and one line for each
+    /// socket.
     static func owner(of there: StreamSocket.Endpoint, connectedTo here: StreamSocket.Endpoint, tables: [[UInt8]])
         -> Owner
     {
@@ -48,7 +49,7 @@ package enum LoopbackPeer {
                 guard fields.count > 9 else { continue }
                 if here.matches(fields[1]), there.matches(fields[2]) { knowsThisEnd = true }
                 guard there.matches(fields[1]), here.matches(fields[2]) else { continue }
-                // A socket that its process has closed has no inode, and its owner is no longer known.
+                // A socket that its process has closed has no inode, and its owner is unknown.
                 guard let id = number(fields[7]), number(fields[9]) != 0 else { return .closed }
                 return .user(id)
             }
@@ -62,7 +63,7 @@ package enum LoopbackPeer {
 }
 
 extension StreamSocket {
-    /// An address and a port, as Linux writes them in `/proc/net/tcp` and `/proc/net/tcp6`.
+    /// An address and a port in the format of `/proc/net/tcp` and `/proc/net/tcp6`.
     struct Endpoint: Equatable {
         private let forms: [[UInt8]]
 
@@ -77,7 +78,7 @@ extension StreamSocket {
             }
             let mapped = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]
             var addresses = [address]
-            // The same IPv4 connection can be of a socket of either family.
+            // An IPv4 connection can use a socket of either family.
             if address.count == 4 { addresses.append(mapped + address) }
             if address.count == 16, address.starts(with: mapped) { addresses.append(Array(address.suffix(4))) }
             forms = addresses.map { Array("\(words($0)):\(Self.hexadecimal(UInt64(port), digits: 4))".utf8) }
@@ -91,7 +92,7 @@ extension StreamSocket {
         }
     }
 
-    /// Returns the endpoint that `getsockname` or `getpeername` returns; `nil` if the socket is not connected.
+    /// Returns the endpoint from `getsockname` or `getpeername`, or `nil` if the socket is not connected.
     static func endpoint(
         of descriptor: Int32,
         _ read: (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
@@ -102,7 +103,8 @@ extension StreamSocket {
             guard let start = bytes.baseAddress,
                 read(descriptor, start.assumingMemoryBound(to: sockaddr.self), &length) == 0
             else { return nil }
-            // After the family: the port in network order, then the address; for IPv6 there are four other bytes between.
+            // After the family: the port in network order, then the address; for IPv6, four bytes of flow information
+            // come between.
             let port = UInt16(bytes[2]) << 8 | UInt16(bytes[3])
             let isIPv6 = Int(length) > MemoryLayout<sockaddr_in>.size
             return Endpoint(address: Array(isIPv6 ? bytes[8..<24] : bytes[4..<8]), port: port)

@@ -1,9 +1,9 @@
-/// Locks that belong to an open file and not to its process, so that threads exclude each other like processes do.
+/// Locks of an open file instead of its process, so that they exclude other threads as well as other processes.
 package enum OpenFileLock {
-    // Glibc, Musl and Darwin have the command F_OFD_SETLK in their headers, where Swift does not see it.
+    // Glibc, Musl and Darwin have F_OFD_SETLK in their headers, but Swift does not import it.
     private static let setCommand: Int32 = platformValue(linux: 37, darwin: 90)
 
-    /// Locks one byte of an open file until it is closed; returns 0 or the error number.
+    /// Locks one byte of an open file until it is closed. Returns 0 or the error number.
     package static func lock(_ file: Int32, byte: off_t) -> Int32 {
         var range = flock()
         range.l_type = Int16(F_WRLCK)
@@ -13,15 +13,18 @@ package enum OpenFileLock {
         return fcntl(file, setCommand, &range) == 0 ? 0 : errno
     }
 
-    /// Returns the number of files of the machine in which one byte has such a lock. It is 0 if the system does not tell
-    /// (proc_locks(5)).
+    /// Returns the number of files on the machine in which one byte has such a lock, or 0 if the system does not report
+    /// locks.
+    ///
+    /// See proc_locks(5).
     package static func fileCount(ofByte byte: off_t) -> Int {
         guard case .success(let bytes) = OwnerOnlyFile.read("/proc/locks", maximumSize: 16 << 20) else { return 0 }
         return files(ofByte: byte, in: bytes).count
     }
 
-    /// Returns the device and inode of the files, from the text of `/proc/locks`. A lock can be there twice, because the system reads
-    /// the list in parts, and other processes change it in between.
+    /// Returns the device and inode of the files in the text of `/proc/locks`.
+    ///
+    /// A lock can be listed twice, because the system reads the list in parts while other processes change it.
     static func files(ofByte byte: off_t, in locks: [UInt8]) -> Set<[UInt8]> {
         let ends = [UInt8]("\(byte) \(byte)".utf8)
         var files: Set<[UInt8]> = []

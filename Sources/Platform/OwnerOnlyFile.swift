@@ -1,8 +1,8 @@
-/// Small files, read and created with the system's own calls, so that modes are right from the first moment.
+/// Small files, read and created with system calls, so that their modes are never too permissive.
 package enum OwnerOnlyFile {
-    /// The bytes of a plain file of at most this size.
+    /// Reads a regular file of at most this size.
     ///
-    /// - Parameter examine: A function that examines the open file before it is read.
+    /// - Parameter examine: A function that checks the open file before it is read.
     package static func read(
         _ path: String, maximumSize: Int, examine: (_ descriptor: Int32) -> Void = { _ in }
     ) -> Result<[UInt8], SystemError> {
@@ -29,21 +29,22 @@ package enum OwnerOnlyFile {
         }
     }
 
-    /// Creates a file with mode 0600 and these bytes, whole or not at all: it is written without a name, made durable and then
-    /// linked, which fails with `EEXIST` when the name is taken. Who is killed meanwhile leaves nothing. Where the system has no
-    /// files without a name, it has the suffix meanwhile.
+    /// Creates a file with mode 0600 atomically: writes it without a name, syncs it, then links it. Fails with `EEXIST`
+    /// if the name exists.
     ///
-    /// - Parameter mode: another mode than that of a secret; of this one the system takes what the process's mask takes from it.
+    /// A killed process leaves no file. On a system without nameless files, a temporary name with the suffix is used.
+    ///
+    /// - Parameter mode: another mode, reduced by the umask.
     package static func create(
         _ path: String, _ bytes: [UInt8], suffix: String, mode: mode_t = 0o600
     ) -> Result<Void, SystemError> {
         #if os(Linux)
-            // O_TMPFILE, which Swift does not see.
+            // O_TMPFILE, which Swift does not import.
             let nameless = open(directory(of: path), O_WRONLY | O_DIRECTORY | O_CLOEXEC | 0o20_000_000, mode)
             if nameless >= 0 {
                 defer { close(nameless) }
                 if let failure = fill(nameless, bytes) { return .failure(failure) }
-                // A descriptor is linked by its name in /proc, which not every container has.
+                // A descriptor is linked by its name in /proc, which some containers lack.
                 if linkat(AT_FDCWD, "/proc/self/fd/\(nameless)", AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 {
                     syncDirectory(of: path)
                     return .success(())
@@ -63,12 +64,12 @@ package enum OwnerOnlyFile {
         return .success(())
     }
 
-    /// Gives a file another text, whole or not at all: the new one stands beside it first, is made durable, and takes its place. A
-    /// link is followed.
+    /// Replaces the content of a file atomically: writes and syncs a temporary file in the same folder, then renames
+    /// it. Follows a link.
     ///
     /// - Parameters:
-    ///   - mode: the mode to be; nil: the one that the file has.
-    ///   - suffix: unpredictable letters for the name of the file beside it.
+    ///   - mode: the new mode. `nil` preserves the mode of the file.
+    ///   - suffix: random letters for the name of the temporary file.
     package static func replace(
         _ path: String, _ bytes: [UInt8], mode: mode_t? = nil, suffix: String
     ) -> Result<Void, SystemError> {
@@ -85,14 +86,14 @@ package enum OwnerOnlyFile {
         return .success(())
     }
 
-    /// The path without links; nil with `errno` when it leads nowhere.
+    /// Returns the path without links, or `nil` with `errno` set if its target does not exist.
     package static func resolved(_ path: String) -> String? {
         guard let text = realpath(path, nil) else { return nil }
         defer { free(text) }
         return String(cString: text)
     }
 
-    /// Writes the bytes and makes them durable; nil when it is done.
+    /// Writes and syncs the bytes. Returns the error, or `nil` on success.
     private static func fill(_ file: Int32, _ bytes: [UInt8]) -> SystemError? {
         do throws(SystemError) { try FileDescriptor.write(file, bytes[...]) } catch { return error }
         return fsync(file) == 0 ? nil : SystemError()
@@ -103,7 +104,7 @@ package enum OwnerOnlyFile {
         return slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     }
 
-    /// Creates a folder with mode 0700, and those above it. Returns the error, and the path that cannot be created.
+    /// Creates a folder with mode 0700 and its parent folders. Returns the error and the path that cannot be created.
     package static func createFolder(_ path: String) -> (path: String, code: Int32)? {
         var folder = ""
         for part in path.split(separator: "/") {
@@ -113,7 +114,7 @@ package enum OwnerOnlyFile {
         return nil
     }
 
-    /// Makes a directory's entries durable.
+    /// Syncs the entries of a folder.
     package static func syncDirectory(of path: String) {
         let descriptor = open(directory(of: path), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }

@@ -1,4 +1,4 @@
-/// The delays between repeated attempts: each is twice the previous one, up to a maximum.
+/// The delays between retries: each is twice the previous one, up to a maximum.
 package struct Backoff {
     private let delays: ClosedRange<Duration>
     private var nextDelay: Duration
@@ -14,11 +14,12 @@ package struct Backoff {
         return nextDelay
     }
 
-    /// Starts again with the shortest delay.
+    /// Resets the delay to the minimum.
     package mutating func reset() { nextDelay = delays.lowerBound }
 }
 
-/// Calls `attempt` until it returns a value, sleeping between the calls for 1 to 50 milliseconds. Returns `nil` after the time limit.
+/// Calls `attempt` until it returns a value, sleeping 1 to 50 milliseconds between calls. Returns `nil` after the time
+/// limit.
 ///
 /// - Throws: `CancellationError` if the task is cancelled; the errors of `attempt` and `sleep`.
 package func poll<Value>(

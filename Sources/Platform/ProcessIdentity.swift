@@ -1,20 +1,20 @@
-/// Identifies a running process. The system reuses process IDs, so the start of the process is a part of its identity.
+/// The identity of a running process. The system reuses process IDs, so it includes the start time.
 package struct ProcessIdentity: Sendable, Equatable {
     /// The process ID.
     package let id: Int32
-    /// The time of the start, in a unit of the system.
+    /// The start time, in a unit of the system.
     package let start: UInt64
 
-    /// Creates an identity that was saved. The process may have ended.
+    /// Creates an identity from saved values. The process may have ended.
     package init(id: Int32, start: UInt64) {
         self.id = id
         self.start = start
     }
 
-    /// Returns the identity of this process, or `nil` if the system does not tell it.
+    /// The identity of this process, or `nil` if the system does not report it.
     package static var current: ProcessIdentity? { ProcessStatus(of: getpid())?.identity }
 
-    /// Returns the status of the process, or `nil` if it has ended.
+    /// The status of the process, or `nil` if it has ended.
     package var status: ProcessStatus? { ProcessStatus(of: id).flatMap { $0.identity == self ? $0 : nil } }
 }
 
@@ -27,7 +27,7 @@ package struct ProcessStatus: Sendable, Equatable {
     package let isStopped: Bool
 
     #if canImport(Darwin)
-        /// Creates the status of the process with an ID, or `nil` if no process has it.
+        /// Creates the status of the process with an ID, or returns `nil` if it does not exist.
         package init?(of id: Int32) {
             var found = proc_bsdinfo()
             let size = Int32(MemoryLayout<proc_bsdinfo>.size)
@@ -40,7 +40,7 @@ package struct ProcessStatus: Sendable, Equatable {
             isStopped = found.pbi_status == UInt32(SSTOP)
         }
     #else
-        /// Creates the status of the process with an ID, or `nil` if no process has it.
+        /// Creates the status of the process with an ID, or returns `nil` if it does not exist.
         package init?(of id: Int32) {
             guard case .success(let bytes) = OwnerOnlyFile.read("/proc/\(id)/stat", maximumSize: 4096) else {
                 return nil
@@ -50,14 +50,14 @@ package struct ProcessStatus: Sendable, Equatable {
 
         /// Creates the status from the text of `/proc/ID/stat` (proc_pid_stat(5)).
         init?(parsing bytes: [UInt8], id: Int32) {
-            // The name is in parentheses, and may contain some itself.
+            // The name is in parentheses and may itself contain parentheses.
             guard let open = bytes.firstIndex(of: UInt8(ascii: "(")),
                 let close = bytes.lastIndex(of: UInt8(ascii: ")")), open < close
             else { return nil }
             let fields = bytes[(close + 1)...].split(separator: UInt8(ascii: " ")).map {
                 String(decoding: $0, as: UTF8.self)
             }
-            // The state is the 3rd field, and the start the 22nd. A zombie has closed its files.
+            // Field 3 is the state and field 22 the start time. A zombie has closed its files.
             guard fields.count > 19, let start = UInt64(fields[19]), !["Z", "X", "x"].contains(fields[0]) else {
                 return nil
             }
@@ -68,10 +68,10 @@ package struct ProcessStatus: Sendable, Equatable {
     #endif
 }
 
-/// Returns the seconds since the start of the machine, sleep included: the same for all processes.
+/// Returns the seconds since boot, including sleep: the same for all processes.
 package func secondsSinceBoot() -> Int64 {
     #if canImport(Darwin)
-        // It continues while the machine sleeps, unlike Linux's clock of this name.
+        // On Darwin, this clock continues during sleep, unlike the Linux clock of the same name.
         let clock = CLOCK_MONOTONIC
     #else
         let clock = CLOCK_BOOTTIME

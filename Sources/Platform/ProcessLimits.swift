@@ -5,11 +5,14 @@ package enum ProcessLimits {
     /// The limit of core files that this process inherited; `nil` before ``protectMemory()``.
     private static let inherited = Mutex<rlimit?>(nil)
 
-    /// Protects the secrets in memory: forbids core files and, on Linux, access by debuggers and other processes of the user.
+    /// Protects the secrets in memory: forbids core files and, on Linux, access by debuggers and other processes of the
+    /// user.
     ///
     /// Linux passes the core to a program such as systemd-coredump despite the limit, unless the process is not
-    /// dumpable. The limit is for the other systems. A program that ``ProcessReplacement`` or ``ChildProcess`` starts has the
-    /// inherited limit, and `execve` makes it dumpable again.
+    /// dumpable. The limit is for
+    /// other systems. A program started by ``ProcessReplacement`` or ``ChildProcess`` gets the inherited limit, and
+    /// `execve` makes it
+    /// dumpable again.
     package static func protectMemory() {
         inherited.withLock { inherited in
             var limit = rlimit()
@@ -18,7 +21,7 @@ package enum ProcessLimits {
             setCoreLimit(0, limit)
         }
         #if os(Linux)
-            // The C function takes a variable number of arguments, which Swift does not import.
+            // The C function is variadic, which Swift does not import.
             typealias Control = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
             let control: Control? = try? DynamicLibrary.program?.function("prctl")
             // PR_SET_DUMPABLE, which Swift does not import either.

@@ -1,8 +1,8 @@
-/// The system's own way to become another program.
+/// Replaces this process with another program.
 package enum ProcessReplacement {
-    /// Runs a program, found in PATH, in the place of this one. Comes back only with the error's number.
+    /// Runs a program, searched for in PATH, instead of this one. Returns only on failure, with the error number.
     package static func replace(with words: [String], _ environment: [String: String]) -> Int32 {
-        // What this program ignores, the next one is not to ignore unknowingly.
+        // The next program must not inherit ignored signals.
         for number in EndingSignals.ignored { signal(number, SIG_DFL) }
         var none = sigset_t()
         sigemptyset(&none)
@@ -21,7 +21,7 @@ package enum ProcessReplacement {
         return failure
     }
 
-    /// Where a program may be: at its path, or in a folder of PATH.
+    /// Returns the possible paths of a program: its own path, or one in each folder of PATH.
     private static func candidates(_ program: String, _ environment: [String: String]) -> [String] {
         if program.contains("/") { return [program] }
         let folders = environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"

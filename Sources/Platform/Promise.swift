@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A result that comes once and that any number of tasks wait for. Cancelling one of them leaves the others waiting.
+/// A result that is set once and that any number of tasks wait for. Cancelling one task does not affect the others.
 package final class Promise<Value: Sendable>: Sendable {
     private struct State {
         var result: Result<Value, any Error>?
@@ -12,7 +12,7 @@ package final class Promise<Value: Sendable>: Sendable {
     /// Creates a promise without a result.
     package init() {}
 
-    /// Gives the result to everybody. Only the first one counts.
+    /// Sets the result and resumes all waiting tasks. Only the first call has an effect.
     package func finish(_ result: Result<Value, any Error>) {
         let waiting = state.withLock { state -> [CheckedContinuation<Value, any Error>] in
             guard state.result == nil else { return [] }
@@ -23,10 +23,10 @@ package final class Promise<Value: Sendable>: Sendable {
         for continuation in waiting { continuation.resume(with: result) }
     }
 
-    /// Waits for the result for at most a time; returns `nil` after it.
+    /// Waits for the result with a time limit. Returns `nil` if the limit expires.
     ///
     /// - Parameter sleep: Waits. If it throws, the time is unlimited.
-    /// - Throws: `CancellationError` as soon as the waiting task is cancelled; what the result says.
+    /// - Throws: `CancellationError` as soon as the waiting task is cancelled; the error of the result.
     package func value(
         within limit: Duration, sleep: @escaping @Sendable (Duration) async throws -> Void
     ) async throws -> Value? {
@@ -46,9 +46,9 @@ package final class Promise<Value: Sendable>: Sendable {
         }
     }
 
-    /// Waits for the result.
+    /// Waits for the result and returns it.
     ///
-    /// - Throws: `CancellationError` as soon as the waiting task is cancelled; what the result says.
+    /// - Throws: `CancellationError` as soon as the waiting task is cancelled; the error of the result.
     package func value() async throws -> Value {
         let number = state.withLock { state in
             state.next += 1
@@ -58,7 +58,7 @@ package final class Promise<Value: Sendable>: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 let ready = state.withLock { state -> Result<Value, any Error>? in
                     if let result = state.result { return result }
-                    // A cancellation that came before this line found nothing to resume.
+                    // An earlier cancellation found no continuation to resume.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     state.waiting[number] = continuation
                     return nil

@@ -1,8 +1,8 @@
 extension String {
-    /// The text without case and accents, for the comparison of typed text with names: `Núñez` and `nunez` are the same.
+    /// The string without case and accents, for comparing typed text with names: `Núñez` and `nunez` are equal.
     ///
-    /// A letter with a stroke or a similar mark becomes the plain letter (`Søren`, `Łukasz`). Letters of other scripts stay in their
-    /// script.
+    /// A letter with a stroke or a similar mark becomes the base letter (`Søren`, `Łukasz`). Letters of other scripts
+    /// stay in their script.
     package var foldedForSearch: String {
         if utf8.allSatisfy({ $0 < 0x80 }) { return lowercased() }
         var folded = String.UnicodeScalarView()
@@ -13,10 +13,11 @@ extension String {
     }
 }
 
-/// The plain letters of letters with accents.
+/// The base letters of letters with accents.
 private enum SearchFolding {
-    /// Returns whether this is a combining mark of Latin, Greek or Cyrillic. Marks of other scripts, such as the vowels of
-    /// Devanagari, distinguish names.
+    /// Returns whether this is a combining mark of Latin, Greek or Cyrillic.
+    ///
+    /// Marks of other scripts, such as the vowels of Devanagari, distinguish names.
     static func isAccent(_ scalar: Unicode.Scalar) -> Bool { (0x300...0x36F).contains(scalar.value) }
 
     static func plain(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
@@ -27,8 +28,9 @@ private enum SearchFolding {
     /// Latin, Greek and Cyrillic letters, and their extensions.
     private static let blocks = [0x61...0x24F as ClosedRange<UInt32>, 0x370...0x52F, 0x1E00...0x1FFF]
 
-    /// Unicode's name of a letter says which letter it is: `LATIN SMALL LETTER E WITH ACUTE`. The standard library has no
-    /// decomposition, and Foundation's needs data of 30 MB in a static program.
+    /// The base letters, from the Unicode names of letters, such as `LATIN SMALL LETTER E WITH ACUTE`.
+    ///
+    /// The standard library has no decomposition, and Foundation's adds 30 MB of data to a static program.
     private static let plainLetters: [Unicode.Scalar: Unicode.Scalar] = {
         let letters = blocks.joined().compactMap { value -> (name: String, scalar: Unicode.Scalar)? in
             guard let scalar = Unicode.Scalar(value), let name = scalar.properties.name else { return nil }

@@ -1,24 +1,24 @@
-/// A text that must never be shown: a token, a code, a client secret.
+/// A string that must never be shown: a token, a code, a client secret.
 ///
-/// Its descriptions, its mirror and string interpolation show ``mask`` instead. Read ``value`` where it is sent or sealed.
+/// Its descriptions, its mirror and string interpolation show ``mask`` instead. Use ``value`` only to send or seal it.
 public struct Secret: Sendable, Hashable {
-    /// What is shown in place of every secret. It says nothing of the secret, not even its length.
+    /// The replacement for every secret. It does not reveal the secret or its length.
     public static let mask = "••••"
 
-    /// The text itself.
+    /// The secret string.
     public let value: String
 
-    /// Wraps a text.
+    /// Creates a secret from a string.
     public init(_ value: String) { self.value = value }
 }
 
 extension Secret: Codable {
-    /// Reads the text itself. What holds secrets is encoded only to be sealed.
+    /// Creates a secret from its plain value. Types with secrets are encoded only to be sealed.
     public init(from decoder: any Decoder) throws {
         value = try decoder.singleValueContainer().decode(String.self)
     }
 
-    /// Writes the text itself. What holds secrets is encoded only to be sealed.
+    /// Writes the plain value. Types with secrets are encoded only to be sealed.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(value)
@@ -30,8 +30,8 @@ extension Secret: Redacted {
     public var description: String { Self.mask }
 }
 
-/// A type with contents that must not reach a log: its `description` contains no secret, and `dump`, a debugger and string
-/// interpolation print only that.
+/// A type whose content must not appear in a log: its `description` contains no secret, and `dump`, a debugger and
+/// string interpolation print only that.
 public protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
 
 extension Redacted {

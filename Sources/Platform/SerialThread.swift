@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Runs something at most once.
+/// Runs a closure at most once.
 package final class Once: Sendable {
     private let done = Mutex(false)
 
@@ -15,9 +15,9 @@ package final class Once: Sendable {
     }
 }
 
-/// A thread of its own for an actor whose work blocks, so that no thread of Swift's pool waits for a disk.
+/// A thread for an actor whose work blocks, so that no thread of Swift's pool waits for a disk.
 ///
-/// The thread ends when the executor goes away and its last job is done.
+/// The thread ends after the executor is released and its last job is done.
 package final class SerialThread: SerialExecutor {
     private struct Queue {
         var jobs: [UnownedJob] = []
@@ -27,7 +27,7 @@ package final class SerialThread: SerialExecutor {
     private let queue = ConditionVariable(Queue())
     private let started = Once()
 
-    /// A thread that starts with its first job.
+    /// Creates an executor whose thread starts with its first job.
     package init() {}
 
     package func enqueue(_ job: consuming ExecutorJob) {
@@ -38,7 +38,7 @@ package final class SerialThread: SerialExecutor {
 
     deinit { queue.withLock { $0.isClosed = true } }
 
-    /// Before the first job: a program that never touches the disk never has the thread.
+    /// Starts the thread with the first job, so that a program without disk access has no thread.
     private func start() {
         let queue = queue
         let executor = asUnownedSerialExecutor()

@@ -1,5 +1,5 @@
 extension String {
-    /// The text as one word of a shell, in quotes if it needs them.
+    /// The string as one shell word, quoted if necessary.
     package var shellWord: String {
         let isPlain =
             !isEmpty

@@ -1,18 +1,19 @@
-/// Finds the word that was probably meant.
+/// Suggests the word that was probably meant.
 package enum SpellingSuggestion {
-    /// The nearest of `candidates`, or nil when none is near.
+    /// Returns the nearest of `candidates`, or `nil` if every candidate is too different.
     ///
-    /// Near is at most one slip in three letters, where two letters that changed places are one slip, or a beginning of at
-    /// least two letters. Letter case does not count. Of several equally near ones the first is taken.
+    /// A candidate is near if it has at most one error in three letters, where two swapped letters count as one error,
+    /// or if `word` is a prefix of at least two letters. Case is ignored. The first of several equally near candidates
+    /// is returned.
     package static func nearest(to word: String, in candidates: [String]) -> String? {
-        // The length is looked at first, so that a word of a megabyte costs nothing.
+        // Check the length first, so that a very long word costs no time.
         guard !word.isEmpty, word.utf8.count <= 64 else { return nil }
         let typed = Array(word.lowercased().unicodeScalars)
         var best: (word: String, distance: Int)?
         for candidate in candidates {
             let letters = Array(candidate.lowercased().unicodeScalars)
             let allowed = max(1, max(typed.count, letters.count) / 3)
-            // One letter is near to every other letter: that would be a guess.
+            // A single letter is near to every other one, so any suggestion would be a guess.
             guard abs(typed.count - letters.count) <= allowed, typed.count > 1 else { continue }
             let distance = distance(typed, letters)
             if distance <= allowed, distance < best?.distance ?? .max { best = (candidate, distance) }
@@ -22,8 +23,9 @@ package enum SpellingSuggestion {
         return candidates.filter { $0.lowercased().unicodeScalars.starts(with: typed) }.min { $0.count < $1.count }
     }
 
-    /// The number of letters to add, remove, replace or swap with their neighbour (Damerau-Levenshtein in its restricted
-    /// form: no letter is changed twice).
+    /// Returns the number of insertions, deletions, replacements and swaps of adjacent letters.
+    ///
+    /// This is the restricted Damerau–Levenshtein distance: no letter is changed twice.
     package static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
         guard !left.isEmpty else { return right.count }
         guard !right.isEmpty else { return left.count }

@@ -1,6 +1,7 @@
-/// Stream sockets, in the forms that Linux (glibc and musl) and Darwin share.
+/// Stream sockets with the functions shared by Linux (glibc and musl) and Darwin.
 ///
-/// Every socket is non-blocking, is not inherited by child processes and never raises SIGPIPE. After an error, the reason is in `errno`.
+/// Every socket is nonblocking, is not inherited by child processes and never raises SIGPIPE. After an error, the
+/// reason is in `errno`.
 package enum StreamSocket {
     #if canImport(Glibc)
         private static let type = Int32(SOCK_STREAM.rawValue)
@@ -36,7 +37,7 @@ package enum StreamSocket {
         return descriptor
     }
 
-    /// Starts to listen on an address and a port, or on a free port if the port is 0.
+    /// Listens on an address and a port, or on a free port if the port is 0. Returns whether it succeeded.
     package static func startListening(_ descriptor: Int32, on address: Address, port: UInt16) -> Bool {
         let status: Int32
         switch address {
@@ -78,7 +79,7 @@ package enum StreamSocket {
             guard let start = bytes.baseAddress,
                 getsockname(descriptor, start.assumingMemoryBound(to: sockaddr.self), &length) == 0
             else { return nil }
-            // The port has the same position in both families: after two bytes, in network order.
+            // Both families have the port at the same position: after two bytes, in network order.
             return UInt16(bytes[2]) << 8 | UInt16(bytes[3])
         }
     }
@@ -92,7 +93,7 @@ package enum StreamSocket {
         return (ends[0], ends[1])
     }
 
-    /// Accepts a connection that waits.
+    /// Accepts a pending connection.
     package static func acceptConnection(_ descriptor: Int32) -> Int32? {
         let accepted = accept(descriptor, nil, nil)
         guard accepted >= 0 else { return nil }
@@ -116,13 +117,13 @@ package enum StreamSocket {
 
     // MARK: Use
 
-    /// Stops listening, also for child processes that hold the socket.
+    /// Stops listening, even if child processes hold the socket.
     package static func endListening(_ descriptor: Int32) { shutdown(descriptor, numericCast(SHUT_RDWR)) }
 
     /// Closes the sending side.
     package static func endSending(_ descriptor: Int32) { shutdown(descriptor, numericCast(SHUT_WR)) }
 
-    /// Sends as many bytes as the system accepts at once.
+    /// Sends as many bytes as the system accepts.
     @discardableResult
     package static func transmit(_ descriptor: Int32, _ bytes: ArraySlice<UInt8>) -> Transfer {
         #if canImport(Darwin)
@@ -133,7 +134,7 @@ package enum StreamSocket {
         return transfer(bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, flags) }, isEnd: false)
     }
 
-    /// Reads the available bytes, up to the buffer's size.
+    /// Reads the available bytes, up to the size of the buffer.
     package static func receive(_ descriptor: Int32, into buffer: inout [UInt8]) -> Transfer {
         transfer(buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }, isEnd: true)
     }

@@ -4,7 +4,7 @@ package struct SystemError: Error, Equatable {
     package let code: Int32
     package let explanation: String
 
-    /// Creates the error of the last failed system call, or the error with a code.
+    /// Creates an error from a code. The default is the last failed system call.
     package init(_ code: Int32 = errno) {
         self.code = code
         explanation = systemMessage(code)
@@ -16,7 +16,7 @@ package struct SystemError: Error, Equatable {
     }
 }
 
-/// Returns the system's message for the last failed system call, or for an error code.
+/// Returns the system's message for an error code. The default is the last failed system call.
 package func systemMessage(_ code: Int32 = errno) -> String {
     strerror(code).map { String(cString: $0) } ?? "error \(code)"
 }

@@ -1,4 +1,4 @@
-/// A point in time to the second, as the parts that a text of it has in UTC. The years are 0 to 9999.
+/// A time with a precision of seconds, as its parts in UTC. The years are 0 to 9999.
 package struct UTCDate {
     package let year: Int
     package let month: Int
@@ -28,7 +28,7 @@ package struct UTCDate {
         day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
     }
 
-    /// Returns a number of at least this many digits.
+    /// Returns a number padded with zeros to this many digits.
     package static func digits(_ number: Int, _ count: Int) -> String {
         let text = String(number)
         return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
@@ -46,7 +46,7 @@ extension Date {
         return "\(day.joined(separator: "-"))T\(date.time)Z"
     }
 
-    /// Creates a date from its parts in UTC; `nil` if there is no such day or time.
+    /// Creates a date from its parts in UTC, or returns `nil` if the day or time does not exist.
     ///
     /// - Parameter time: Hours, minutes and seconds, such as `08:49:37`.
     package init?(year: Int, month: Int, day: Int, time: Substring) {

@@ -1,19 +1,21 @@
 extension String {
-    /// The text on one line with all invisible characters escaped, safe to show on a terminal.
+    /// The string on one line with all invisible characters escaped, safe to show on a terminal.
     ///
-    /// Names and titles in a directory are written by people whom the reader does not know. Control characters could move the
-    /// cursor, bidirectional controls could turn a name around, invisible characters could make two names look the same.
-    /// All of these become visible escapes: `\u{1B}`, `\t`. Letters of every script, emoji and combining marks stay.
+    /// Names and titles in a directory are untrusted. Control characters could move the cursor, bidirectional controls
+    /// could reverse a name,
+    /// and invisible characters could make two names look the same. They become visible escapes: `\u{1B}`, `\t`.
+    /// Letters of every script,
+    /// emoji and combining marks stay.
     package var visible: String { VisibleText.escaped(self) }
 }
 
 extension String.UnicodeScalarView {
-    /// Appends a text. `append(contentsOf:)` of the standard library takes time in proportion to the text before.
+    /// Appends a string. `append(contentsOf:)` of the standard library takes time proportional to the existing text.
     package mutating func append(text: String) { for scalar in text.unicodeScalars { append(scalar) } }
 }
 
 package enum VisibleText {
-    /// How many combining marks one letter may carry; more would be drawn over the lines above and below.
+    /// The maximum number of combining marks on a letter. More would overlap the lines above and below.
     package static let maximumMarks = 8
 
     fileprivate static func escaped(_ text: String) -> String {
@@ -38,7 +40,7 @@ package enum VisibleText {
                 hasBase = false
                 continue
             }
-            // A mark without a letter would be drawn over what stands before the text: it gets a dotted circle.
+            // A mark without a letter would be drawn over the preceding text, so give it a dotted circle.
             if isMark, !hasBase { shown.append("\u{25CC}") }
             if !isMark, scalar != zeroWidthJoiner { marks = 0 }
             hasBase = true
@@ -78,7 +80,7 @@ package enum VisibleText {
         }
     }
 
-    /// Whether a variation selector means something after `base`: one that does not could hide a message in a name.
+    /// Returns whether a variation selector has a meaning after `base`. Others could hide a message in a name.
     private static func mayVary(_ base: Unicode.Scalar?, by selector: Unicode.Scalar) -> Bool {
         guard let base, !isVariationSelector(base) else { return false }
         switch selector.value {
@@ -88,8 +90,10 @@ package enum VisibleText {
         }
     }
 
-    /// Whether a joiner changes what is drawn: between emoji, after a virama of an Indian script, and, if it separates,
-    /// between Arabic letters (the rules of RFC 5892 appendix A.1 and A.2, the latter for Arabic).
+    /// Returns whether a joiner changes the appearance: between emoji, after a virama of an Indian script, and, if it
+    /// separates, between Arabic letters.
+    ///
+    /// These are the rules of RFC 5892 appendix A.1 and A.2, the latter for Arabic.
     private static func isNeededJoiner(_ index: Int, _ scalars: [Unicode.Scalar]) -> Bool {
         guard index > 0 else { return false }
         let before = scalars[index - 1]
@@ -97,7 +101,8 @@ package enum VisibleText {
         guard index + 1 < scalars.count else { return false }
         let after = scalars[index + 1]
         guard scalars[index] == zeroWidthJoiner else { return isArabicLetter(before) && isArabicLetter(after) }
-        // Between a person and a person, a heart, a sign: the variation selector and the skin colour may stand between.
+        // Between two emoji of people, or one of them and a heart or sign. A variation selector and the skin
+        // tone may come between.
         let isSelected = before.value == 0xFE0F && index > 1 && scalars[index - 2].isPictograph
         return (isSelected || before.isPictograph) && after.isPictograph
     }
@@ -110,7 +115,7 @@ package enum VisibleText {
         }
     }
 
-    /// The end of a flag of a part of a country (a black flag, three to six tags, the end tag) that begins at `index`.
+    /// Returns the end of a subdivision flag (a black flag, three to six tags, the end tag) that starts at `index`.
     private static func subdivisionFlagEnd(_ scalars: [Unicode.Scalar], _ index: Int) -> Int? {
         guard scalars[index].value == 0x1F3F4 else { return nil }
         var end = index + 1
@@ -126,7 +131,8 @@ package enum VisibleText {
 }
 
 extension Unicode.Scalar {
-    /// Whether it is an Arabic, Syriac or Kaithi sign that Unicode calls a format character although it is drawn.
+    /// Whether it is an Arabic, Syriac or Kaithi sign that Unicode classifies as a format character although it is
+    /// visible.
     package var isNumberSign: Bool {
         switch value {
         case 0x600...0x605, 0x6DD, 0x70F, 0x890...0x891, 0x8E2, 0x110BD, 0x110CD: true
@@ -136,6 +142,6 @@ extension Unicode.Scalar {
 
     package var isPictograph: Bool { value >= 0xA9 && properties.isEmoji }
 
-    /// Whether the scalar is drawn over the one before it.
+    /// Whether the scalar combines with the previous one.
     fileprivate var isCombining: Bool { [.nonspacingMark, .enclosingMark].contains(properties.generalCategory) }
 }
