@@ -1,31 +1,32 @@
 import Platform
 import JOSE
 
-/// A key that the parent process passes in a file descriptor: a service manager, a vault, a script.
+/// A key that the parent process passes in a file descriptor, for example a service manager, a vault or a script.
 ///
-/// The descriptor has the 32 bytes, or their 43 characters of base64url or 44 of base64, with or without a line end. It is read
-/// once, to its end, and not passed to other programs.
+/// The descriptor contains the 32 bytes of the key, or their 43 characters of base64url or 44 of base64, optionally
+/// with a line end. It is
+/// read once, to its end, and not passed to other programs.
 public actor FileDescriptorKey: KeyCustody {
-    /// The number of the descriptor, or `nil` if none was named.
+    /// The number of the descriptor, or `nil` if it is missing.
     public nonisolated let descriptor: Int32?
     private let thread = SerialThread()
     private var cachedKey: SealingKey?
-    /// The maximum delay before the next byte, in milliseconds.
+    /// The maximum wait for the next byte, in milliseconds.
     private let patience: Int32
 
-    /// The custody's own thread, because reading may wait.
+    /// The executor of a separate thread, because reading may block.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// Creates the custody of the key in a descriptor.
+    /// Creates access to the key in a descriptor.
     ///
-    /// - Parameter patience: The maximum delay before the next byte. The default is ten seconds.
+    /// - Parameter patience: The maximum wait for the next byte. The default is ten seconds.
     public init(_ descriptor: Int32?, patience: Duration = .seconds(10)) {
         self.descriptor = descriptor
         let milliseconds = patience / .milliseconds(1)
         self.patience = Int32(max(0, min(milliseconds, 3_600_000)))
     }
 
-    /// The words "the key in file descriptor" and the number.
+    /// The text "the key in file descriptor" with the number.
     public nonisolated var location: String {
         descriptor.map { "the key in file descriptor \($0)" } ?? "the key in a file descriptor"
     }
@@ -33,7 +34,7 @@ public actor FileDescriptorKey: KeyCustody {
     /// The choice ``KeyCustodyChoice/descriptor(_:)``.
     public nonisolated var choice: KeyCustodyChoice? { .descriptor(descriptor) }
 
-    /// Returns the key in the descriptor. It is never `nil`.
+    /// Returns the key in the descriptor. Never returns `nil`.
     public func key() throws -> SealingKey? {
         if let cachedKey { return cachedKey }
         guard let descriptor else {
@@ -51,19 +52,19 @@ public actor FileDescriptorKey: KeyCustody {
         return key
     }
 
-    /// Returns the key in the descriptor, which a new store uses.
+    /// Returns the key in the descriptor for a new store.
     public func create() throws -> SealingKey {
         guard let key = try key() else { throw error("there is no key", "pass the 32 bytes of the key") }
         return key
     }
 
-    /// Checks that the descriptor has this key: nothing can be saved in a descriptor.
+    /// Checks that the descriptor contains this key. A descriptor cannot store another key.
     public func save(_ key: SealingKey) async throws {
         guard try !equalInConstantTime(create().bytes, key.bytes) else { return }
         throw error("it is not the key of this store", "pass a copy of the store's key")
     }
 
-    /// Returns the key in these bytes, or `nil` if they are not a key.
+    /// Returns the key encoded in these bytes, or `nil` if they are not a key.
     static func key(in bytes: [UInt8]) -> SealingKey? {
         if bytes.count == SealingKey.byteCount { return try? SealingKey(bytes) }
         var text = bytes[...]
@@ -86,7 +87,7 @@ public actor FileDescriptorKey: KeyCustody {
         guard flags >= 0 else {
             throw error("it is not open", "pass the key when the program starts: \(descriptor)< FILE")
         }
-        // The number may belong to a descriptor that this process opened itself, such as a queue of the kernel.
+        // The number may belong to a descriptor that this process opened itself, such as a kernel queue.
         var status = stat()
         guard fstat(descriptor, &status) == 0, [S_IFREG, S_IFIFO, S_IFSOCK, S_IFCHR].contains(status.st_mode & S_IFMT)
         else {
@@ -97,7 +98,7 @@ public actor FileDescriptorKey: KeyCustody {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
         defer { for index in chunk.indices { chunk[index] = 0 } }
-        // More bytes than a key can have are not a key.
+        // Longer input is not a key.
         while bytes.count <= chunk.count {
             let count: Int?
             do throws(SystemError) {

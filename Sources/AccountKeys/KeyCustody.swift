@@ -2,49 +2,51 @@ import Platform
 import SealedStorage
 import JOSE
 
-/// A location of the 32-byte key that seals the records of a store.
+/// The storage of the 32-byte key that encrypts the records of a store.
 public protocol KeyCustody: Sendable {
-    /// The location in words for people: "key file /home/ada/.local/share/com.example.people/accounts.key".
+    /// A description of the location: "key file /home/ada/.local/share/com.example.people/accounts.key".
     var location: String { get }
 
-    /// The choice that this custody implements, or `nil` for one that only the program knows. The store remembers the choice
-    /// that it was created with, and rejects another one: see `AccountStore/moveKey(to:storage:locations:)`.
+    /// The choice for this key storage, or `nil` for one that only the program knows.
+    ///
+    /// The store saves the choice at its creation and rejects any other: see
+    /// `AccountStore/moveKey(to:storage:locations:)`.
     var choice: KeyCustodyChoice? { get }
 
-    /// Returns the key, or `nil` if there is none yet.
+    /// Returns the key, or `nil` if it does not exist yet.
     ///
-    /// - Throws: ``KeyCustodyError`` if there is a key that cannot be loaded: locked, unreadable, damaged.
+    /// - Throws: ``KeyCustodyError`` if the key exists but cannot be loaded: locked, unreadable, damaged.
     func key() async throws -> SealingKey?
 
-    /// Creates a key and saves it. If another process created one first, returns that key.
+    /// Creates and saves a key. If another process created one first, returns that key.
     ///
     /// - Throws: ``KeyCustodyError``
     func create() async throws -> SealingKey
 
-    /// Saves this key, durably when the call returns. If it is already saved, does nothing.
+    /// Saves this key durably. Does nothing if it is already saved.
     ///
-    /// - Throws: ``KeyCustodyError``, also if there is another key, which stays.
+    /// - Throws: ``KeyCustodyError``, for example if a different key exists, which stays unchanged.
     func save(_ key: SealingKey) async throws
 
-    /// Removes this key. Another key stays.
+    /// Removes this key. A different key stays unchanged.
     ///
-    /// - Throws: ``KeyCustodyError`` if this key may still be there.
+    /// - Throws: ``KeyCustodyError`` if this key may still exist.
     func remove(_ key: SealingKey) async throws
 }
 
 extension KeyCustody {
-    /// Returns `nil`, for a custody of the program's own.
+    /// The default, `nil`, for a custom implementation.
     public var choice: KeyCustodyChoice? { nil }
 
-    /// Throws an error: a custody of the program's own saves no key unless it implements this function.
+    /// Throws an error. A custom implementation must implement this function to save keys.
     public func save(_ key: SealingKey) async throws {
         throw error("it cannot store a key", "move the key to another location")
     }
 
-    /// Does nothing: the program itself removes the key of a custody of its own.
+    /// Does nothing, because the program itself removes the key of a custom implementation.
     public func remove(_ key: SealingKey) async throws {}
 
-    /// Returns the key, or creates one and saves it.
+    /// Returns the key, or creates and saves one.
     func keyOrNewKey() async throws -> SealingKey {
         if let key = try await key() { return key }
         let key = try SealingKey.random()
@@ -56,14 +58,14 @@ extension KeyCustody {
         KeyCustodyError(location: location, reason: reason, hint: hint)
     }
 
-    /// Checks that a key that is already there is the one to save.
+    /// Throws if the existing key differs from the key to save.
     func check(_ existing: SealingKey, is key: SealingKey, otherwise hint: Hint) throws(KeyCustodyError) {
         guard !equalInConstantTime(existing.bytes, key.bytes) else { return }
         throw error("another key is there already", hint)
     }
 }
 
-/// The reason why the key cannot be loaded. It is never a reason to start with a new key.
+/// The reason why the key cannot be loaded. Never start with a new key because of it.
 public struct KeyCustodyError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The location of the key.
     public var location: String
@@ -83,27 +85,27 @@ public struct KeyCustodyError: Error, Sendable, Equatable, CustomStringConvertib
     public var description: String { "\(location): \(reason)" }
 }
 
-/// A key in memory: for tests, and for programs that save it themselves.
+/// A key in memory, for tests and for programs that save it themselves.
 public struct MemoryKey: KeyCustody {
     private let sealingKey: SealingKey
-    /// The location in words, such as "memory".
+    /// A description of the location, such as "memory".
     public let location: String
-    /// `nil`, because only the program knows it.
+    /// `nil`, because only the program knows the location.
     public let choice: KeyCustodyChoice?
 
-    /// Creates the custody of a key.
+    /// Creates the storage of a key.
     public init(_ key: SealingKey) {
         sealingKey = key
         location = "memory"
         choice = nil
     }
 
-    /// Creates the custody of a new key.
+    /// Creates the storage of a new key.
     ///
     /// - Throws: `JOSEError` if the system has no randomness.
     public init() throws { self.init(try SealingKey.random()) }
 
-    /// Creates the custody of a new key that stands for the one that a store in this folder would have.
+    /// Creates the storage of a new key instead of the key of a store in this folder.
     package init(inPlaceOf choice: KeyCustodyChoice, in directory: StoreLocation) throws {
         sealingKey = try SealingKey.random()
         location = choice == .keyFile ? KeyFile(directory: directory).location : choice.explanation

@@ -1,6 +1,6 @@
 import Platform
 
-/// A kind of location of a store's key, with the word for it.
+/// A kind of key location, with its word in the settings.
 public enum KeyCustodyChoice: Sendable, Hashable {
     /// `key-file`: a file of mode 0600 in the folder of the records. This is the default.
     case keyFile
@@ -8,19 +8,19 @@ public enum KeyCustodyChoice: Sendable, Hashable {
     case secretService
     /// `keychain`: the Keychain of Apple's systems.
     case keychain
-    /// `passphrase`: in the storage of the records, sealed with a key that is derived from a passphrase.
+    /// `passphrase`: in the storage of the records, encrypted with a key derived from a passphrase.
     case passphrase
-    /// `fd` or `fd:3`: in a file descriptor that the parent process passes.
+    /// `fd` or `fd:3`: a file descriptor from the parent process.
     case descriptor(Int32?)
 
     private static let all: [KeyCustodyChoice] = [.keyFile, .secretService, .keychain, .passphrase, .descriptor(nil)]
 
-    /// The words for the choices, in the order of messages.
+    /// The words of the choices, in the order of messages.
     public static let words = all.map(\.word)
 
     /// Creates the choice for a word: one of ``words``, or `fd:` and a number.
     ///
-    /// - Throws: ``KeyCustodyError`` that names the nearest word.
+    /// - Throws: ``KeyCustodyError`` with the nearest word.
     public init(_ text: String) throws(KeyCustodyError) {
         if let choice = Self.all.first(where: { $0.word == text }) {
             self = choice
@@ -37,7 +37,7 @@ public enum KeyCustodyChoice: Sendable, Hashable {
         self = .descriptor(number)
     }
 
-    /// The location in errors about a word.
+    /// The subject of errors about a word.
     private static let subject = "the location of the key"
 
     private static let otherNames: [(name: String, word: String)] = {
@@ -49,7 +49,7 @@ public enum KeyCustodyChoice: Sendable, Hashable {
     }()
 
     private static func unknown(_ text: String) -> KeyCustodyError {
-        // Other programs' names for these locations are suggestions, too.
+        // Suggest the names that other programs use for these locations, too.
         let near = SpellingSuggestion.nearest(to: text, in: words + otherNames.map(\.name)).map { found -> Hint in
             "did you mean \(otherNames.first { $0.name == found }?.word ?? found)?"
         }

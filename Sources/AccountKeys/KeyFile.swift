@@ -6,32 +6,32 @@ import JOSE
 public actor KeyFile: KeyCustody {
     /// The path of the file.
     public nonisolated let path: String
-    /// The store's folder, which is created with the file if no storage created it.
+    /// The store's folder, which is created with the file if it does not exist.
     private let directory: StoreLocation?
     private let thread = SerialThread()
 
-    /// The custody's own thread, because it waits for the disk.
+    /// The executor of a separate thread, because disk access blocks.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// Creates the custody of the key file at a path.
+    /// Creates access to the key file at a path.
     public init(path: String) {
         self.path = path
         directory = nil
     }
 
-    /// Creates the custody of the key file in a store's folder.
+    /// Creates access to the key file in a store's folder.
     public init(directory: StoreLocation) {
         path = directory.keyFile
         self.directory = directory
     }
 
-    /// The words "key file" and the path.
+    /// The text "key file" with the path.
     public nonisolated var location: String { "key file \(path)" }
 
     /// The choice ``KeyCustodyChoice/keyFile``.
     public nonisolated var choice: KeyCustodyChoice? { .keyFile }
 
-    /// Returns the key, or `nil` if there is no file.
+    /// Returns the key, or `nil` if the file does not exist.
     public func key() throws -> SealingKey? {
         var status = stat()
         if lstat(path, &status) != 0 {
@@ -58,19 +58,19 @@ public actor KeyFile: KeyCustody {
 
     private var restore: Hint { "restore the file from a copy; without it the accounts cannot be read" }
 
-    /// Creates the file in one step.
+    /// Creates the file with a new key atomically.
     public func create() throws -> SealingKey {
         let key = try SealingKey.random()
         return try write(key) ?? key
     }
 
-    /// Creates the file with this key in one step.
+    /// Creates the file with this key atomically.
     public func save(_ key: SealingKey) async throws {
         guard let existing = try write(key) else { return }
         try check(existing, is: key, otherwise: "check which store it belongs to, move the file away, and try again")
     }
 
-    /// Writes this key. Returns the key that is already there instead, or `nil` if this one was written.
+    /// Writes this key. Returns `nil`, or the existing key if there is one.
     private func write(_ key: SealingKey) throws -> SealingKey? {
         do throws(StorageError) { try directory?.prepare() } catch { throw self.error(error.reason, error.hint) }
         let suffix = Base64URL.encode(try SecureRandom.bytes(9))
@@ -82,7 +82,7 @@ public actor KeyFile: KeyCustody {
         }
     }
 
-    /// Removes the file, and the temporary files of a process that was killed while it created the file.
+    /// Removes the file, and temporary files of a process that was killed while it created the file.
     public func remove(_ key: SealingKey) async throws {
         if let existing = try self.key(), equalInConstantTime(existing.bytes, key.bytes) { try unlinkFile(at: path) }
         let name = path.split(separator: "/").last.map(String.init) ?? ""

@@ -2,34 +2,38 @@ import SealedStorage
 import Platform
 import JOSE
 
-/// The possible locations of a store's key, and the parameters to load it.
+/// The possible locations of a store's key, and the parameters for loading it.
 ///
-/// Without a ``choice``, an existing store uses the location that it remembers, and a new store the key file. The key file is the
-/// only default, because it also works without a desktop session, for `cron` and over SSH. It protects only copies of the
-/// database. For more protection, choose another location once: the store remembers it.
+/// Without a ``choice``, an existing store uses its saved location, and a new store the key file. The key file is the
+/// only default, because
+/// it also works without a desktop session, for `cron` and over SSH. It protects only copies of the database. For more
+/// protection, choose
+/// another location once: the store saves it.
 public struct KeyLocations: Sendable {
     /// The store's folder, for the key file.
     public var directory: StoreLocation
-    /// The requested location, or `nil` for the one that the store remembers. It never moves a key: another location than the one
-    /// in use is an error, see `AccountStore/moveKey(to:storage:locations:)`.
+    /// The requested location, or `nil` for the location saved in the store.
+    ///
+    /// It never moves a key: a location different from the current one is an error, see
+    /// `AccountStore/moveKey(to:storage:locations:)`.
     public var choice: KeyCustodyChoice?
     /// The environment variables, which name the session bus.
     public var environment: [String: String]
-    /// The function that returns the passphrase. Never use the command line, which other users can read.
+    /// The function that returns the passphrase. Do not read it from the command line, which other users can see.
     public var passphrase: PassphraseKey.Source?
     /// The label of the key in the desktop's list of secrets.
     public var keyLabel = "Key of the accounts"
-    /// Whether the desktop may ask the user to unlock the keyring.
+    /// Whether the desktop may prompt the user to unlock the keyring.
     public var allowsPrompts = true
     /// The time limit of a call to the keyring.
     public var keyringTimeLimit: Duration = .seconds(15)
-    /// The time limit of a call to the keyring if the desktop may ask the user.
+    /// The time limit of a call to the keyring if the desktop may prompt the user.
     public var promptTimeLimit: Duration = .seconds(120)
-    /// The parameters of scrypt for a key that is newly sealed with a passphrase.
+    /// The scrypt parameters for encrypting a key with a passphrase.
     public var passphraseParameters = Scrypt.standard
-    /// The function that waits for time limits.
+    /// The sleep function for time limits.
     public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-    /// The custodies that tests use instead, by the word of the choice.
+    /// Replacements for tests, by the word of the choice.
     package var replacements: [String: any KeyCustody] = [:]
 
     /// Creates the locations of the store in a folder.
@@ -44,7 +48,7 @@ public struct KeyLocations: Sendable {
 
     private static let identityName = "key-identity"
 
-    /// Returns the custody of a choice for a storage. If `makesIdentity` is `true`, the caller holds the storage's lock "key".
+    /// Returns the key storage of a choice. If `makesIdentity` is `true`, the caller holds the storage's lock "key".
     package func custody(
         _ choice: KeyCustodyChoice, _ storage: any AccountStorage, makesIdentity: Bool = false
     ) async throws -> any KeyCustody {
@@ -69,10 +73,11 @@ public struct KeyLocations: Sendable {
         }
     }
 
-    /// Returns the text that distinguishes the keys of two stores in one keyring. It is created once for a storage.
+    /// Returns the identifier that distinguishes the keys of several stores in one keyring. It is created once for a
+    /// storage.
     private func identity(_ storage: any AccountStorage, _ makes: Bool) async throws -> String {
         if let bytes = try await storage.value(Self.identityName) {
-            // Other programs receive it, so it must not contain anything else from a manipulated file.
+            // Other programs receive it, so it must not contain other data from a manipulated file.
             guard bytes.count == 22, Base64URL.decode(String(decoding: bytes, as: UTF8.self)) != nil else {
                 throw unknownIdentity(storage)
             }
@@ -97,9 +102,9 @@ extension KeyLocations: Redacted {
     public var description: String { "key locations of \(directory.path): \(choice?.description ?? "as remembered")" }
 }
 
-/// The locations of the key that a storage remembers: the one in use, and those that may still have a copy.
+/// The saved key locations of a storage: the current one, and others that may still have a copy.
 ///
-/// They are one small value, so that they change in one step.
+/// They are one small value, so that they change atomically.
 package struct KeyLocationRecord: Equatable {
     package var current: KeyCustodyChoice
     package var leftovers: [KeyCustodyChoice]
@@ -112,7 +117,7 @@ package struct KeyLocationRecord: Equatable {
     private static let name = "key-custody"
     private static let maximumByteCount = 1024
 
-    /// Returns the saved record, or `nil` if there is none: then the key is in the key file.
+    /// Returns the saved record, or `nil` if it does not exist. Then the key is in the key file.
     package static func read(_ storage: any AccountStorage) async throws -> KeyLocationRecord? {
         guard let bytes = try await storage.value(name) else { return nil }
         let words = String(decoding: bytes.prefix(maximumByteCount), as: UTF8.self).split(separator: " ").map(

@@ -1,12 +1,12 @@
 import Platform
 
-/// An action that solves a problem of the key of a store.
+/// A remedy for a problem with the key of a store.
 public enum KeyRemedy: SuggestedAction {
     /// Move the key to another location.
     case moveKey(to: KeyCustodyChoice)
-    /// Name the file descriptor that has the key.
+    /// Pass the number of the file descriptor with the key.
     case nameDescriptor
-    /// Name the file that has the passphrase.
+    /// Pass the path of the file with the passphrase.
     case namePassphraseFile
 
     /// The name of the action.

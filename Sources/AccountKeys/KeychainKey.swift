@@ -5,20 +5,20 @@ import Platform
     import JOSE
     import Security
 
-    /// The key in the Keychain of macOS or iOS: only on this device, and readable after its first unlock.
+    /// The key in the Keychain of macOS or iOS, only on this device and readable after its first unlock.
     ///
-    /// The project's own checks run on Linux: no test has run this code.
+    /// The project's checks run on Linux only, so no test has run this code.
     public actor KeychainKey: KeyCustody {
-        /// The text that distinguishes this store's key from the keys of other stores.
+        /// The identifier that distinguishes this store's key from the keys of other stores.
         public nonisolated let identity: String
         private let label: String
         private let thread = SerialThread()
         private static let service = "oauth2-account-store"
 
-        /// The custody's own thread, because the Keychain is another process.
+        /// The executor of a separate thread, because the Keychain is another process.
         public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-        /// Creates the custody of the store with this identity.
+        /// Creates access to the key of the store with this identity.
         ///
         /// - Parameter label: The name of the key in the list of the Keychain.
         public init(identity: String, label: String) {
@@ -26,7 +26,7 @@ import Platform
             self.label = label
         }
 
-        /// The words "the key in the Keychain".
+        /// The text "the key in the Keychain".
         public nonisolated var location: String { "the key in the Keychain" }
 
         /// The choice ``KeyCustodyChoice/keychain``.
@@ -39,7 +39,7 @@ import Platform
             ]
         }
 
-        /// Returns the key, or `nil` if the Keychain has none for this identity.
+        /// Returns the key, or `nil` if the Keychain has no key for this identity.
         public func key() throws -> SealingKey? {
             var query = query
             query[kSecReturnData as String] = true
@@ -54,7 +54,7 @@ import Platform
             return try SealingKey(Array(data))
         }
 
-        /// Creates a key and saves it.
+        /// Creates and saves a key.
         public func create() throws -> SealingKey {
             let key = try SealingKey.random()
             return try add(key) ?? key
@@ -66,7 +66,7 @@ import Platform
             try check(existing, is: key, otherwise: "check the entry in Keychain Access")
         }
 
-        /// Adds this key. Returns the key that is already there instead, or `nil` if this one was added.
+        /// Adds this key. Returns `nil`, or the existing key if there is one.
         private func add(_ key: SealingKey) throws -> SealingKey? {
             var item = query
             item[kSecValueData as String] = Data(key.bytes)
@@ -99,7 +99,7 @@ import Platform
     }
 #endif
 
-/// The Keychain, if the system has one.
+/// The Keychain, on systems that have one.
 enum Keychain {
     #if canImport(Security)
         static let makeKey: (@Sendable (_ identity: String, _ label: String) -> any KeyCustody)? = {

@@ -1,8 +1,8 @@
 import Platform
 
-/// The functions of libsecret and of the libraries that it needs, GLib and GIO. No function has a variable number of arguments.
+/// The functions of libsecret and of its dependencies GLib and GIO. No function is variadic.
 ///
-/// [libsecret](https://gnome.pages.gitlab.gnome.org/libsecret/)
+/// See [libsecret](https://gnome.pages.gitlab.gnome.org/libsecret/).
 struct LibSecret {
     typealias Pointer = UnsafeMutableRawPointer
     /// The address at which a function stores an object, usually its error: a `GError *`.
@@ -47,7 +47,8 @@ struct LibSecret {
     /// The file name of the library.
     static let fileName = "libsecret-1.so.0"
 
-    /// Loads the library. Functions of GLib and GIO are found through libsecret, which needs these libraries.
+    /// Creates the functions by loading the library. Functions of GLib and GIO are found through libsecret, which
+    /// depends on them.
     init() throws(DynamicLibrary.Missing) {
         let library = try DynamicLibrary(fileNames: [Self.fileName])
         hashNew = try library.function("g_hash_table_new")

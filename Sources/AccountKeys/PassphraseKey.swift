@@ -4,17 +4,17 @@ import Platform
 
 /// The purpose of a passphrase.
 public enum PassphrasePurpose: Sendable, Hashable {
-    /// To open a sealed key.
+    /// To decrypt a key.
     case open
-    /// To seal a key: the user should type the passphrase twice.
+    /// To encrypt a key. Prompt for the passphrase twice.
     case choose
 }
 
-/// The key in the same storage as the records, sealed with a key that scrypt derives from a passphrase (RFC 7914).
+/// The key in the same storage as the records, encrypted with a key that scrypt derives from a passphrase (RFC 7914).
 ///
-/// A copy of the store is useless without the passphrase. The parameters and the salt are saved with the sealed key.
+/// A copy of the store is useless without the passphrase. The parameters and the salt are saved with the encrypted key.
 public actor PassphraseKey: KeyCustody {
-    /// Returns the passphrase, or `nil` if there is none.
+    /// Returns the passphrase, or `nil` if it is not available.
     public typealias Source = @Sendable (PassphrasePurpose) async throws -> Secret?
 
     private let storage: any AccountStorage
@@ -25,24 +25,24 @@ public actor PassphraseKey: KeyCustody {
 
     private static let name = "key-sealed"
 
-    /// Creates the custody of the sealed key in a storage.
+    /// Creates access to the encrypted key in a storage.
     ///
     /// - Parameters:
-    ///   - parameters: The parameters of scrypt for a new sealed key.
-    ///   - passphrase: The function that returns the passphrase. It is called at most once, and only if it is needed.
+    ///   - parameters: The scrypt parameters for a new encrypted key.
+    ///   - passphrase: The function that returns the passphrase. It is called at most once, and only if needed.
     public init(storage: any AccountStorage, parameters: Scrypt = .standard, passphrase: Source?) {
         self.storage = storage
         self.parameters = parameters
         source = passphrase
     }
 
-    /// The words "the key sealed with a passphrase in" and the storage's location.
+    /// The text "the key sealed with a passphrase in" with the storage's location.
     public nonisolated var location: String { "the key sealed with a passphrase in \(storage.location)" }
 
     /// The choice ``KeyCustodyChoice/passphrase``.
     public nonisolated var choice: KeyCustodyChoice? { .passphrase }
 
-    /// Returns the key, or `nil` if there is no sealed key.
+    /// Returns the key, or `nil` if it does not exist.
     public func key() async throws -> SealingKey? {
         guard let bytes = try await storage.value(Self.name) else { return nil }
         guard let sealed = SealedKey(bytes) else {
@@ -56,10 +56,10 @@ public actor PassphraseKey: KeyCustody {
         return key
     }
 
-    /// Creates a key and seals it.
+    /// Creates and encrypts a key.
     public func create() async throws -> SealingKey { try await keyOrNewKey() }
 
-    /// Seals this key with the passphrase.
+    /// Encrypts this key with the passphrase.
     public func save(_ key: SealingKey) async throws {
         if let existing = try await self.key() {
             return try check(existing, is: key, otherwise: "restore the store from a copy")
@@ -68,7 +68,7 @@ public actor PassphraseKey: KeyCustody {
         try await storage.setValue(sealed.bytes, for: Self.name)
     }
 
-    /// Removes the sealed key. It is in the store's own storage, so it cannot be the key of another store.
+    /// Removes the encrypted key. It is in the store's own storage, so it cannot be the key of another store.
     public func remove(_ key: SealingKey) async throws { try await storage.setValue(nil, for: Self.name) }
 
     private func passphrase(for purpose: PassphrasePurpose) async throws -> Secret {
@@ -95,19 +95,20 @@ public actor PassphraseKey: KeyCustody {
     }
 }
 
-/// A key sealed with a passphrase, as it is saved: the parameters to open it, and a checksum, which distinguishes a wrong
-/// passphrase from a damaged copy. The checksum contains no secret.
+/// The saved form of a key encrypted with a passphrase: the parameters to decrypt it, and a checksum.
+///
+/// The checksum distinguishes a wrong passphrase from a damaged copy. It reveals no secret.
 struct SealedKey: Sendable {
     private static let magic = Array("DSK1".utf8)
     private static let saltCount = 16
     private static let headCount = magic.count + 3 + saltCount
     private static let checksumCount = 8
 
-    /// Magic number, log2 N, r, p, salt; then the sealed key; then the checksum.
+    /// Magic number, log2 N, r, p, salt; then the encrypted key; then the checksum.
     let bytes: [UInt8]
     private let parameters: Scrypt
 
-    /// Reads a sealed key. Returns `nil` if the bytes are damaged.
+    /// Creates an encrypted key from its saved form, or returns `nil` if the bytes are damaged.
     init?(_ bytes: [UInt8]) {
         let body = Array(bytes.dropLast(Self.checksumCount))
         guard bytes.count == Self.headCount + SealingKey.byteCount + SealingKey.overhead + Self.checksumCount,

@@ -1,6 +1,6 @@
 import Platform
 
-/// The errors of the Secret Service, each with a hint.
+/// The errors of the Secret Service with their hints.
 package enum SecretServiceError {
     static let location = "the key in the Secret Service"
     package static let elsewhere = KeyRemedy.moveKey(to: .keyFile)
@@ -52,7 +52,7 @@ package enum SecretServiceError {
         switch (domain, code) {
         case ("g-io-error-quark", 19): CancellationError()
         case ("secret-error", 2): locked
-        // Service unknown, name without an owner, and the failures of starting it.
+        // Unknown service, name without an owner, and errors of starting it.
         case ("g-dbus-error-quark", 2), ("g-dbus-error-quark", 3), ("g-dbus-error-quark", 23...32):
             error(
                 "no keyring runs in this session",

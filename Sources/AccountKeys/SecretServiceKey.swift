@@ -4,12 +4,13 @@ import Synchronization
 
 /// The key in the desktop's keyring: GNOME Keyring, KWallet, KeePassXC or another Secret Service of the session.
 ///
-/// It uses libsecret, which it loads at run time. A locked keyring is an error, never a missing key. If there is a display, the
-/// desktop may ask the user to unlock it. Every call has a time limit.
+/// It uses libsecret, which is loaded at run time. A locked keyring is an error, never a missing key. With a display,
+/// the desktop may
+/// prompt the user to unlock it. Every call has a time limit.
 ///
-/// [Secret Service API](https://specifications.freedesktop.org/secret-service-spec/latest/)
+/// See the [Secret Service API](https://specifications.freedesktop.org/secret-service-spec/latest/).
 public struct SecretServiceKey: KeyCustody {
-    /// The text that distinguishes this store's key from the keys of other stores.
+    /// The identifier that distinguishes this store's key from the keys of other stores.
     public let identity: String
     private let label: String
     private let environment: [String: String]
@@ -19,15 +20,16 @@ public struct SecretServiceKey: KeyCustody {
     private let sleep: @Sendable (Duration) async throws -> Void
     private let keyring = SecretServiceThread()
 
-    /// Creates the custody of the store with this identity.
+    /// Creates access to the key of the store with this identity.
     ///
     /// - Parameters:
     ///   - label: The name of the key in the desktop's list of secrets.
-    ///   - environment: The environment variables, which name the session bus and the display.
-    ///   - allowsPrompts: Whether the desktop may ask the user to unlock the keyring. Without a display it never does.
+    ///   - environment: The environment variables for the session bus and the display.
+    ///   - allowsPrompts: Whether the desktop may prompt the user to unlock the keyring. It never does without a
+    ///     display.
     ///   - timeLimit: The limit of each call.
-    ///   - promptTimeLimit: The limit of each call that may ask the user.
-    ///   - sleep: The function that waits for the limits.
+    ///   - promptTimeLimit: The limit of each call that may prompt the user.
+    ///   - sleep: The sleep function for the limits.
     public init(
         identity: String, label: String, environment: [String: String],
         allowsPrompts: Bool = true, timeLimit: Duration = .seconds(15), promptTimeLimit: Duration = .seconds(120),
@@ -43,13 +45,13 @@ public struct SecretServiceKey: KeyCustody {
         self.sleep = sleep
     }
 
-    /// The words "the key in the Secret Service".
+    /// The text "the key in the Secret Service".
     public var location: String { SecretServiceError.location }
 
     /// The choice ``KeyCustodyChoice/secretService``.
     public var choice: KeyCustodyChoice? { .secretService }
 
-    /// Returns the key, or `nil` if the keyring is unlocked and has none for this identity.
+    /// Returns the key, or `nil` if the keyring is unlocked and has no key for this identity.
     public func key() async throws -> SealingKey? {
         try await limited { try await keyring.key(of: $0, identity) }
     }
@@ -72,7 +74,7 @@ public struct SecretServiceKey: KeyCustody {
         try await limited { try await keyring.remove(key, $0, identity) }
     }
 
-    /// Cancels the call after its time limit, and returns then even if the service hangs.
+    /// Cancels the call after its time limit, and returns immediately even if the service hangs.
     private func limited<Value: Sendable>(
         _ body: @escaping @Sendable (SecretServiceCall) async throws -> Value
     ) async throws -> Value {
@@ -90,7 +92,7 @@ public struct SecretServiceKey: KeyCustody {
         let sleep = sleep
         let clock = Task {
             try await sleep(limit)
-            // Set the error first: stopping the call ends it with another error.
+            // Set the error first, because stopping the call ends it with another error.
             outcome.finish(.failure(SecretServiceError.late(limit)))
             call.stop()
         }
@@ -102,7 +104,8 @@ public struct SecretServiceKey: KeyCustody {
         }
     }
 
-    /// Without an address, GLib would start another bus, which has no keyring.
+    /// Whether the environment has the address of a session bus. Without it, GLib would start another bus, which has no
+    /// keyring.
     private var hasSessionBus: Bool {
         if environment["DBUS_SESSION_BUS_ADDRESS"]?.isEmpty == false { return true }
         guard let folder = environment["XDG_RUNTIME_DIR"], !folder.isEmpty else { return false }
@@ -115,9 +118,9 @@ extension SecretServiceKey: Redacted {
     public var description: String { location }
 }
 
-/// A call to the service, which any thread may stop.
+/// A call to the service that any thread can stop.
 ///
-/// Sendable is sound: the object is only used with the lock held, and GLib allows any thread to cancel.
+/// Sendable is sound: the object is accessed only while the lock is held, and GLib allows any thread to cancel.
 final class SecretServiceCall: @unchecked Sendable {
     let allowsPrompts: Bool
     private let lock = Mutex(())

@@ -1,14 +1,14 @@
 import Platform
 import JOSE
 
-/// The calls to the Secret Service, on their own thread, because they wait for another process.
+/// The calls to the Secret Service on a separate thread, because they wait for another process.
 actor SecretServiceThread {
     private let thread = SerialThread()
     private var library: LibSecret?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// The schema of the item, and the attribute that all items of this library have.
+    /// The schema of the item, which is also an attribute of all items of this library.
     private static let schema = "OAuth2AccountStore.Key"
     private static let application = "oauth2-account-store"
 
@@ -21,7 +21,7 @@ actor SecretServiceThread {
                 found = key
             }
             if found == nil {
-                // A locked keyring hides its items, so unlock it to know that there is none.
+                // A locked keyring hides its items, so unlock it before reporting that there is no key.
                 try session.withDefaultKeyring { _ in }
             }
             return found
@@ -94,14 +94,14 @@ actor SecretServiceThread {
             }
         }
 
-        /// Releases the service, so that the next call finds a keyring that was restarted.
+        /// Releases the service, so that the next call finds a restarted keyring.
         func close() {
             library.unref(service)
             library.serviceDisconnect()
             library.unref(bus)
         }
 
-        /// Runs a function that may leave an error.
+        /// Runs a function that may set an error.
         private static func checked<Value>(
             _ library: LibSecret, _ body: (LibSecret.ErrorPointer) -> Value
         ) throws -> Value {
@@ -182,7 +182,7 @@ actor SecretServiceThread {
             return key
         }
 
-        /// Saves the key as text, because some services do not return other bytes unchanged.
+        /// Saves the key as a string, because some services do not return other bytes unchanged.
         func store(_ key: SealingKey, _ identity: String, label: String) throws {
             var text = Array(Base64URL.encode(key.bytes).utf8)
             defer { for index in text.indices { text[index] = 0 } }
@@ -203,7 +203,7 @@ actor SecretServiceThread {
             }
         }
 
-        /// Unlocks the default keyring for `body`. Returns whether there is one.
+        /// Unlocks the default keyring for `body`. Returns whether it exists.
         @discardableResult
         func withDefaultKeyring(_ body: (LibSecret.Pointer) throws -> Void) throws -> Bool {
             let keyring = try checked { library.collectionForAlias(service, "default", 0, cancellable, $0) }
@@ -214,7 +214,7 @@ actor SecretServiceThread {
             return true
         }
 
-        /// Unlocks a keyring, or the keyring of an item. The desktop asks the user.
+        /// Unlocks a keyring, or the keyring of an item. The desktop prompts the user.
         private func unlock(_ object: LibSecret.Pointer) throws {
             guard allowsPrompts else { throw SecretServiceError.locked }
             let list = library.listAppend(nil, object)
