@@ -1,4 +1,4 @@
-/// The positions of an object's members in a text, for an edit that keeps white space and comments.
+/// The positions of an object's members in its JSON, for an edit that keeps white space and comments.
 package struct JSONObjectLayout {
     /// A member and its positions.
     package struct Member {
@@ -15,7 +15,7 @@ package struct JSONObjectLayout {
     /// The position of the closing brace.
     package private(set) var end: Int
 
-    /// Finds the members of the object that starts at a position. By default, it is the text's only value.
+    /// Creates the layout of the object at a position. By default, the object is the only value.
     package init(_ text: [UInt8], at position: Int? = nil) throws(JSONError) {
         (members, end) = try text.withUnsafeBufferPointer { buffer throws(JSONError) -> ([Member], Int) in
             var scanner = JSONScanner(buffer, at: position ?? 0, options: JSONReadingOptions(allowsComments: true))

@@ -1,15 +1,15 @@
-/// Why a text is not JSON.
+/// The reason why input is not valid JSON.
 public struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What was expected or found. Never quotes the text: it may hold secrets.
+    /// The expected or actual token. Never quotes the text, which may contain secrets.
     public let reason: String
-    /// How many bytes were read before the error.
+    /// The number of bytes before the error.
     public let offset: Int
 
     /// The reason and the position.
     public var description: String { "\(reason) at byte \(offset)" }
 }
 
-/// What a reader accepts in addition to RFC 8259, and what it rejects.
+/// The accepted extensions of RFC 8259 and additional checks.
 public struct JSONReadingOptions: Sendable, Equatable {
     /// Whether `// …` and `/* … */` are accepted as white space, for files that users write.
     public var allowsComments = false
@@ -18,7 +18,7 @@ public struct JSONReadingOptions: Sendable, Equatable {
     /// The maximum depth of arrays and objects.
     public var maximumDepth = 64
 
-    /// Creates options; by default, those for texts of other programs.
+    /// Creates options. The defaults are for JSON from other programs.
     public init(allowsComments: Bool = false, rejectsDuplicates: Bool = false, maximumDepth: Int = 64) {
         self.allowsComments = allowsComments
         self.rejectsDuplicates = rejectsDuplicates
@@ -27,11 +27,11 @@ public struct JSONReadingOptions: Sendable, Equatable {
 }
 
 extension JSONValue {
-    /// Reads one JSON text.
+    /// Creates a value from JSON.
     ///
-    /// Only UTF-8 is read, a leading byte order mark is skipped, and anything after the value but white space is an error.
+    /// Only UTF-8 is accepted, a leading byte order mark is skipped, and only white space may follow the value.
     ///
-    /// [RFC 8259](https://www.rfc-editor.org/rfc/rfc8259)
+    /// See [RFC 8259](https://www.rfc-editor.org/rfc/rfc8259).
     @inlinable
     public init(parsing bytes: some Sequence<UInt8>, options: JSONReadingOptions = .init()) throws(JSONError) {
         let result = bytes.withContiguousStorageIfAvailable { buffer in
@@ -46,7 +46,7 @@ extension JSONValue {
         }
     }
 
-    /// Reads one JSON text.
+    /// Creates a value from a JSON string.
     public init(parsing text: String, options: JSONReadingOptions = .init()) throws(JSONError) {
         try self.init(parsing: text.utf8, options: options)
     }

@@ -1,6 +1,7 @@
-/// The tokens of a JSON text. Reading values, checking slices and finding members share it, so that all accept the same texts.
+/// The tokenizer of JSON. Reading values, checking slices and finding members share it, so that all accept the same
+/// input.
 ///
-/// The bytes must stay in memory while it works.
+/// The bytes must stay in memory while it is in use.
 struct JSONScanner {
     /// The contents of a string, without its quotes.
     struct StringToken {
@@ -11,7 +12,7 @@ struct JSONScanner {
     let bytes: UnsafeBufferPointer<UInt8>
     let options: JSONReadingOptions
     var position: Int
-    /// The properties of the bytes that were read since this was last set.
+    /// The properties of the bytes read since the last reset.
     var traits: JSONSlice.Traits = []
     private var depth = 0
 
@@ -23,14 +24,14 @@ struct JSONScanner {
 
     func error(_ reason: String) -> JSONError { JSONError(reason: reason, offset: position) }
 
-    /// Moves to the first byte of the text's value.
+    /// Moves to the first byte of the value.
     mutating func start() throws(JSONError) {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
         try skipSpace()
         traits = []
     }
 
-    /// Checks that nothing but white space follows.
+    /// Checks that only white space follows.
     mutating func end() throws(JSONError) {
         try skipSpace()
         guard position == bytes.count else { throw error("there is more after the value") }
@@ -139,7 +140,7 @@ struct JSONScanner {
 
     // MARK: Arrays and objects
 
-    /// Enters an array or an object; returns whether it is empty, and then moves to the byte after it.
+    /// Enters an array or an object. Returns whether it is empty; if so, moves to the byte after it.
     mutating func enter(closing close: UInt8) throws(JSONError) -> Bool {
         depth += 1
         guard depth <= options.maximumDepth else { throw error("nested deeper than \(options.maximumDepth)") }
@@ -188,7 +189,7 @@ struct JSONScanner {
 
     /// Checks a string and moves to the byte after it.
     ///
-    /// - Parameter checksUTF8: `false` if ``text(_:)`` follows, which checks it too.
+    /// - Parameter checksUTF8: `false` if ``text(_:)`` follows, which also checks it.
     @inline(__always)
     mutating func string(checksUTF8: Bool = true) throws(JSONError) -> StringToken {
         position += 1
@@ -213,7 +214,7 @@ struct JSONScanner {
         }
     }
 
-    /// Returns the text of a string.
+    /// Returns the decoded string.
     func text(_ token: StringToken) throws(JSONError) -> String {
         guard token.hasEscapes else { return try utf8(bytes[token.range]) }
         var text: [UInt8] = []
@@ -238,9 +239,9 @@ struct JSONScanner {
     @inline(__always)
     private mutating func skipPlainBytes(stopsOutsideASCII: Bool) {
         guard let start = UnsafeRawPointer(bytes.baseAddress) else { return }
-        // Eight bytes at a time: subtracting 1 from a byte that is 0 sets its highest bit, which was not set before, and so
-        // with 0x20 for control characters; adding 1 to DEL sets it too. A borrow or carry can only come from a byte below
-        // that is reported itself, so the lowest report is exact.
+        // Eight bytes at a time: subtracting 1 from a zero byte sets its highest bit, and likewise 0x20 for control
+        // characters; adding 1 to DEL sets it too. A borrow or carry only comes from a lower byte that is itself a
+        // match, so the lowest match is exact.
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highest = ones << 7
         while position + 8 <= bytes.count {
@@ -315,7 +316,7 @@ struct JSONScanner {
 
     /// Checks the UTF-8 sequences outside ASCII up to the next ASCII byte.
     ///
-    /// [RFC 3629 section 4](https://www.rfc-editor.org/rfc/rfc3629#section-4)
+    /// See [RFC 3629 section 4](https://www.rfc-editor.org/rfc/rfc3629#section-4).
     private mutating func utf8Sequence() throws(JSONError) {
         while position < bytes.count, bytes[position] >= 0x80 {
             let lead = bytes[position]

@@ -1,6 +1,6 @@
-/// A checked JSON value, stored as its bytes. Each access reads only the requested part.
+/// A validated JSON value, stored as its bytes. Each access reads only the requested part.
 ///
-/// For long lists of which most parts are only passed on. A slice keeps its whole text in memory.
+/// Use it for long lists whose elements are mostly forwarded. A slice keeps the whole text in memory.
 public struct JSONSlice: Sendable {
     /// Properties of the bytes.
     struct Traits: OptionSet, Sendable {
@@ -23,7 +23,7 @@ public struct JSONSlice: Sendable {
         self.traits = traits
     }
 
-    /// Checks one JSON text, by the rules of ``JSONValue/init(parsing:options:)-(Sequence<UInt8>,_)``.
+    /// Creates a slice by checking JSON with the rules of ``JSONValue/init(parsing:options:)-(Sequence<UInt8>,_)``.
     public init(parsing text: some Sequence<UInt8>) throws(JSONError) {
         let bytes = Array(text)
         let (range, traits) = try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in
@@ -36,9 +36,9 @@ public struct JSONSlice: Sendable {
         self.init(bytes, range, traits)
     }
 
-    /// The value.
+    /// The parsed value.
     public var value: JSONValue {
-        // It cannot fail: the bytes are checked.
+        // This cannot fail, because the bytes are validated.
         (try? JSONValue(parsing: bytes[range])) ?? .null
     }
 
@@ -51,7 +51,7 @@ public struct JSONSlice: Sendable {
     /// The kind of value, for messages.
     public var kind: String { value.kind }
 
-    /// The string, if this is one.
+    /// The string, or `nil` for any other value.
     public var string: String? {
         guard bytes[range.lowerBound] == UInt8(ascii: "\"") else { return nil }
         let inner = bytes[(range.lowerBound + 1)..<(range.upperBound - 1)]
@@ -71,7 +71,7 @@ public struct JSONSlice: Sendable {
     /// The unchanged bytes, for comparing and hashing.
     public var rawBytes: ArraySlice<UInt8> { bytes[range] }
 
-    /// The last member with a name, or `nil` if there is none. Names are compared byte by byte.
+    /// The last member with a name, or `nil` if it is absent. Names are compared byte by byte.
     public subscript(name: String) -> JSONSlice? {
         var name = name
         return name.withUTF8 { member($0) }
@@ -99,7 +99,7 @@ public struct JSONSlice: Sendable {
 }
 
 extension JSONScanner {
-    /// Checks a value; returns its range and its traits.
+    /// Checks a value and returns its range and traits.
     fileprivate mutating func element() throws(JSONError) -> (Range<Int>, JSONSlice.Traits) {
         let start = position
         traits = []
@@ -108,16 +108,16 @@ extension JSONScanner {
     }
 }
 
-/// A JSON object with one long list, whose elements are checked slices. The other members are values.
+/// A JSON object with one long list, whose elements are validated slices. The other members are parsed values.
 public struct JSONListText: Sendable {
     /// The members without the list.
     public private(set) var members: JSONObject
-    /// The elements of the list, or `nil` if there is no such member or it is not an array.
+    /// The elements of the list, or `nil` if the member is missing or not an array.
     public private(set) var elements: [JSONSlice]?
 
-    /// Checks a JSON text that is an object, in one pass.
+    /// Creates the list by checking a JSON object in one pass.
     ///
-    /// - Parameter list: The name of the member that is the list.
+    /// - Parameter list: The name of the list member.
     /// - Returns: `nil` if the text is JSON but not an object.
     /// - Throws: ``JSONError`` if the text is not JSON by the rules of
     ///   ``JSONValue/init(parsing:options:)-(Sequence<UInt8>,_)``.

@@ -1,12 +1,12 @@
-/// A JSON value, as RFC 8259 defines it.
+/// A JSON value (RFC 8259).
 ///
-/// It preserves the order of an object's members and the digits of a number, so that a text can be written unchanged.
+/// It preserves the order of an object's members and the digits of a number, so that JSON can be written unchanged.
 public enum JSONValue: Sendable, Equatable {
     /// `null`
     case null
     /// `true` or `false`
     case bool(Bool)
-    /// A number, as its digits.
+    /// A number with its original digits.
     case number(JSONNumber)
     /// A string.
     case string(String)
@@ -16,65 +16,66 @@ public enum JSONValue: Sendable, Equatable {
     case object(JSONObject)
 }
 
-/// A number as it was written. Large identifiers keep all their digits.
+/// A number with its original digits. Large identifiers keep all their digits.
 public struct JSONNumber: Sendable, Equatable, Hashable {
     /// The digits, a valid JSON number.
     public let literal: String
 
     init(validLiteral: String) { literal = validLiteral }
 
-    /// A whole number.
+    /// Creates an integer.
     public init(_ value: Int64) { literal = String(value) }
 
-    /// A number; nil for infinities and "not a number", which JSON does not have.
+    /// Creates a number, or returns `nil` for infinity and NaN, which JSON does not support.
     public init?(_ value: Double) {
         guard value.isFinite else { return nil }
         literal = value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : "\(value)"
     }
 
-    /// The value as a whole number, when it is written as one and fits in 64 bits.
+    /// The value as an integer, or `nil` if it has another form or exceeds 64 bits.
     public var int64: Int64? { Int64(literal) }
 
-    /// The nearest double; nil when the number is too large for one.
+    /// The nearest `Double`, or `nil` if the number is too large.
     public var double: Double? {
         guard let value = Double(literal), value.isFinite else { return nil }
         return value
     }
 }
 
-/// An object: its members in order. Names are compared byte by byte, without Unicode normalization.
+/// An object with ordered members. Names are compared byte by byte, without Unicode normalization.
 public struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
-    /// One name and its value.
+    /// A name and its value.
     public struct Member: Sendable, Equatable {
         /// The name.
         public var name: String
         /// The value.
         public var value: JSONValue
 
-        /// A member.
+        /// Creates a member.
         public init(name: String, value: JSONValue) {
             self.name = name
             self.value = value
         }
 
-        /// Names are compared byte by byte.
+        /// Returns whether two members are equal. Names are compared byte by byte.
         public static func == (left: Member, right: Member) -> Bool {
             left.isNamed(right.name) && left.value == right.value
         }
 
-        /// Whether this is the name, byte by byte. Lengths are compared first: they are known and mostly differ.
+        /// Returns whether this is the name, byte by byte. Compares the lengths first, because they are fast and
+        /// usually differ.
         func isNamed(_ other: String) -> Bool {
             name.utf8.count == other.utf8.count && name.utf8.elementsEqual(other.utf8)
         }
     }
 
-    /// The members in their order, including duplicates.
+    /// The members in order, including duplicates.
     public private(set) var members: [Member]
 
-    /// An object with these members.
+    /// Creates an object with these members.
     public init(_ members: [Member] = []) { self.members = members }
 
-    /// An object with these members.
+    /// Creates an object with these members.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         members = elements.map { Member(name: $0.0, value: $0.1) }
     }
@@ -95,16 +96,18 @@ public struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// Adds a member at the end without looking for one of the same name.
+    /// Appends a member without searching for the same name.
     public mutating func append(_ name: String, _ value: JSONValue) {
         members.append(Member(name: name, value: value))
     }
 
-    /// The names that occur more than once. Reject an object that repeats a member if it matters for security, because
-    /// RFC 8259 section 4 does not define which one counts.
+    /// The duplicate names.
+    ///
+    /// If it matters for security, reject an object with duplicates, because RFC 8259 section 4 does not define which
+    /// one counts.
     public var duplicatedNames: [String] {
         guard members.count > 1 else { return [] }
-        // Few names are compared faster than they are put into a set.
+        // For few names, comparing is faster than a set.
         if members.count <= 24 {
             return members.indices.compactMap { index in
                 members[..<index].contains { $0.isNamed(members[index].name) } ? members[index].name : nil
@@ -118,23 +121,23 @@ public struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
 }
 
 extension JSONValue {
-    /// The string, if this is one.
+    /// The string, or `nil` for any other value.
     public var string: String? {
         if case .string(let value) = self { value } else { nil }
     }
-    /// The Boolean, if this is one.
+    /// The Boolean, or `nil` for any other value.
     public var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
-    /// The number, if this is one.
+    /// The number, or `nil` for any other value.
     public var number: JSONNumber? {
         if case .number(let value) = self { value } else { nil }
     }
-    /// The elements, if this is an array.
+    /// The elements, or `nil` if this is not an array.
     public var array: [JSONValue]? {
         if case .array(let value) = self { value } else { nil }
     }
-    /// The object, if this is one.
+    /// The object, or `nil` for any other value.
     public var object: JSONObject? {
         if case .object(let value) = self { value } else { nil }
     }
@@ -157,18 +160,18 @@ extension JSONValue {
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
 {
-    /// A string.
+    /// Creates a string.
     public init(stringLiteral value: String) { self = .string(value) }
     /// Creates a Boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
-    /// A whole number.
+    /// Creates an integer.
     public init(integerLiteral value: Int64) { self = .number(JSONNumber(value)) }
-    /// An array.
+    /// Creates an array.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    /// An object.
+    /// Creates an object.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(JSONObject(elements.map { JSONObject.Member(name: $0.0, value: $0.1) }))
     }
-    /// `null`
+    /// Creates `null`.
     public init(nilLiteral: ()) { self = .null }
 }

@@ -1,28 +1,29 @@
-/// How JSON is laid out.
+/// The layout of written JSON.
 public enum JSONLayout: Sendable {
     /// On one line, without spaces.
     case compact
-    /// Indented by two spaces, a member a line.
+    /// Indented by two spaces, with one member per line.
     case indented
 }
 
 extension JSONValue {
-    /// The JSON text, in UTF-8, without a line break at the end.
+    /// Returns the JSON in UTF-8, without a line break at the end.
     ///
-    /// Control characters are escaped, and characters that could steer a terminal or hide text: DEL, the C1 controls, bidirectional
-    /// controls, line separators, zero-width characters and tags. Everything else is unchanged.
+    /// Escapes control characters and other characters that could control a terminal or hide text: DEL, the C1
+    /// controls, bidirectional
+    /// controls, line separators, zero-width characters and tags. All other characters are unchanged.
     public func serialized(_ layout: JSONLayout = .compact) -> [UInt8] {
         var output: [UInt8] = []
         write(to: &output, layout, indent: 0)
         return output
     }
 
-    /// The JSON text as a string.
+    /// Returns the JSON as a string.
     public func text(_ layout: JSONLayout = .compact) -> String {
         String(decoding: serialized(layout), as: UTF8.self)
     }
 
-    /// Appends the JSON text.
+    /// Appends the JSON.
     public func write(to output: inout [UInt8], _ layout: JSONLayout = .compact, indent: Int = 0) {
         switch self {
         case .null: output.append(contentsOf: "null".utf8)
@@ -66,7 +67,7 @@ extension JSONValue {
         output.append(UInt8(ascii: "\""))
         var text = text
         text.withUTF8 { bytes in
-            // Most strings need no escape: find out byte by byte, and look at scalars only when one may be needed.
+            // Most strings need no escapes: check the bytes first, and decode scalars only if necessary.
             var plain = true
             for byte in bytes
             where byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xC2
@@ -102,8 +103,9 @@ extension JSONValue {
         }
     }
 
-    /// Whether a scalar could steer a terminal or hide text: control characters, bidirectional controls, line separators, zero-width
-    /// characters and tags.
+    /// Returns whether a scalar could control a terminal or hide text: control characters, bidirectional controls, line
+    /// separators,
+    /// zero-width characters and tags.
     static func couldSteer(_ scalar: UInt32) -> Bool {
         switch scalar {
         case 0..<0x20, 0x7F...0x9F, 0xAD, 0x61C, 0x180E, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF,
