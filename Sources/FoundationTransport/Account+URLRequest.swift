@@ -4,10 +4,13 @@ public import OAuth2Protocol
 public import OAuth2AccountStore
 
 extension Account {
-    /// Returns the request with an access token of this account, as a Bearer token or with a DPoP proof. Refreshes the token if necessary.
+    /// Returns the request with an access token of this account, as a Bearer token or with a DPoP proof. Refreshes the
+    /// token if necessary.
     ///
-    /// The rules for the URL and the errors are those of `AccountStore.sign(_:for:)`. The other parts of the request do not change. If a
-    /// redirect leads to another origin, `URLSession` may send the `Authorization` field there; `send(_:in:)` never does.
+    /// The rules for the URL and the errors are the same as for `AccountStore.sign(_:for:)`. The other parts of the
+    /// request do not change.
+    /// If a redirect goes to another origin, `URLSession` may send the `Authorization` field there; `send(_:in:)` never
+    /// does.
     ///
     /// - Throws: `AccountStoreError`; `HTTPTransportError` if the request has no URL; `CancellationError`.
     public func sign(
@@ -22,7 +25,7 @@ extension Account {
         return result
     }
 
-    /// Sends a request of this account over the store's transport. Refreshes the token and sends the request again once after a 401.
+    /// Sends a request of this account over the store's transport. After a 401, refreshes the token and retries once.
     ///
     /// After a redirect to another origin, the request has no token.
     ///

@@ -1,4 +1,4 @@
-// On Linux, URLSession is in a module of its own. On Darwin, it is in Foundation.
+// On Linux, URLSession is in a separate module. On Darwin, it is in Foundation.
 
 #if canImport(FoundationNetworking)
     @_exported import FoundationNetworking

@@ -16,7 +16,7 @@ final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
 
     private struct State {
         var running: [Int: Exchange] = [:]
-        /// Ends of tasks that were cancelled before they began. Each is taken by its beginning.
+        /// The errors of tasks that were cancelled before they started. The start of the task removes its entry.
         var earlyEnds: [Int: any Error] = [:]
         var cancelled: Set<Int> = []
         var redirected: Set<Int> = []
@@ -40,8 +40,9 @@ final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
 
     /// Cancels a task.
     ///
-    /// Foundation on Linux ends the process if a task is cancelled between a redirect and the reply of the delegate. A task is cancelled
-    /// either before the delegate sees the redirect, and then the delegate does not reply, or a moment after the reply.
+    /// Foundation on Linux crashes if a task is cancelled between a redirect and the reply of the delegate. Therefore a
+    /// task is cancelled
+    /// either before the delegate sees the redirect, and then the delegate does not reply, or shortly after the reply.
     func cancel(_ task: URLSessionTask) {
         let hasReplied = state.withLock { state in
             state.cancelled.insert(task.taskIdentifier)
@@ -51,7 +52,7 @@ final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(100)) { task.cancel() }
     }
 
-    /// Follows no redirect: the sender decides, because the new request must not contain the token.
+    /// Follows no redirect: the sender decides, because the new request may not contain the token.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
@@ -116,7 +117,7 @@ final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
         }
     }
 
-    /// Returns the error as this package describes it. Foundation's description can contain the URL with its query.
+    /// Returns the error without Foundation's description, which can contain the URL with its query.
     private static func failure(_ error: (any Error)?, _ host: String) -> HTTPTransportError {
         let (kind, reason): (HTTPTransportError.Kind, String) =
             switch (error as? URLError)?.code {

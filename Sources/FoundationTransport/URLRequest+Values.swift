@@ -2,10 +2,12 @@ import Foundation
 public import HTTPExchange
 
 extension HTTPRequest {
-    /// The request that a `URLRequest` describes: method, address, header fields, content and time limit, where that is more than 0.
+    /// Creates a request from the method, URL, header fields, content and timeout of a `URLRequest`, if the timeout is
+    /// more than 0.
     ///
-    /// - Throws: `HTTPTransportError` of the kind `invalidRequest` when it has no address, or a body stream, which can be read only once:
-    ///   give such a content as `HTTPBody.chunks`.
+    /// - Throws: `HTTPTransportError` of the kind `invalidRequest` if it has no URL, or a body stream, which can be
+    ///   read only once: pass such
+    ///   content as `HTTPBody.chunks`.
     public init(_ request: URLRequest) throws(HTTPTransportError) {
         guard let url = request.url else {
             throw HTTPTransportError(
@@ -17,20 +19,20 @@ extension HTTPRequest {
                 reason: "The content of the request is a stream, which cannot be sent again; set httpBody.")
         }
         self.init(HTTPMethod(rawValue: request.httpMethod ?? "GET"), url, body: request.httpBody)
-        // A dictionary has no order: sorted, so that the same request is the same bytes.
+        // A dictionary has no order. Sort the fields, so that equal requests have equal bytes.
         for (name, value) in (request.allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key }) {
             fields.append(name: name, value: value)
         }
-        // 0, and what is no number, are no limit that was meant; the longest is some thirty years.
+        // 0 or NaN means no timeout. The maximum is about 30 years.
         if request.timeoutInterval > 0 { timeout = .seconds(min(request.timeoutInterval, 1e9)) }
         redirects = .follow(limit: 16)
     }
 }
 
 extension URLRequest {
-    /// The request of these values. It keeps no cookies and asks no cache.
+    /// Creates a `URLRequest` that stores no cookies and ignores caches.
     ///
-    /// - Throws: `HTTPTransportError` of the kind `invalidRequest` when the content is not in memory: a file or chunks.
+    /// - Throws: `HTTPTransportError` of the kind `invalidRequest` if the content is not in memory: a file or chunks.
     public init(_ request: HTTPRequest) throws(HTTPTransportError) {
         self.init(url: request.url, cachePolicy: .reloadIgnoringLocalCacheData)
         httpMethod = request.method.rawValue

@@ -3,14 +3,18 @@ public import HTTPExchange
 
 /// Sends requests with `URLSession`.
 ///
-/// For programs on Apple's systems, whose network settings it follows, and for tests with `URLProtocol`. It keeps no cookies, no cache and no
-/// passwords, sends nothing by plain http to another machine, and takes a redirect only as the request allows, never with the token
-/// to another origin. Content must be in memory, and answers are: for files and streams take `CurlTransport`.
+/// For programs on Apple platforms, whose network settings it uses, and for tests with `URLProtocol`. It stores no
+/// cookies, cached
+/// responses or passwords, and sends plain HTTP only to loopback. It follows redirects only as the request allows, and
+/// never sends the
+/// token to another origin. Requests and responses must be in memory: for files and streams use `CurlTransport`.
 public final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let exchanges = SessionExchanges()
 
-    /// A transport with sessions of this configuration; nil: an ephemeral one. Cookies, cache and passwords are switched off in either.
+    /// Creates a transport with sessions of this configuration. The default is an ephemeral one.
+    ///
+    /// Cookies, cache and passwords are disabled in both cases.
     public init(configuration: URLSessionConfiguration? = nil) {
         let configuration = configuration ?? .ephemeral
         configuration.httpCookieStorage = nil
@@ -22,20 +26,23 @@ public final class URLSessionTransport: HTTPTransport {
 
     deinit { session.finishTasksAndInvalidate() }
 
-    /// Sends the request and gives the whole answer, whatever its status.
+    /// Sends the request and returns the complete response with any status.
     ///
-    /// The timeout of the request limits the whole exchange, redirects included. Without a timeout, the exchange may take as long as
-    /// bytes arrive, at most `HTTPRequest.maximumDuration`. Pinned keys and a CA file of the request's own are not what
-    /// `URLSession` can keep to here; such a request is refused.
+    /// The timeout of the request limits the whole exchange, including redirects. Without a timeout, the exchange
+    /// continues while bytes
+    /// arrive, for at most `HTTPRequest.maximumDuration`. `URLSession` does not support pinned keys and a CA file for a
+    /// request; such a
+    /// request fails.
     ///
-    /// - Throws: `HTTPTransportError` when no answer came; `CancellationError` when the task is cancelled.
+    /// - Throws: `HTTPTransportError` if there is no response; `CancellationError` if the task is cancelled.
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard request.trust == .system else {
             throw HTTPTransportError(
                 .tls, host: request.url.host() ?? "",
                 reason: "URLSessionTransport does not support pinned keys and CA files. Use CurlTransport.")
         }
-        // Without a timeout the session's limit of silence applies, and this one to a server that sends a byte now and then.
+        // Without a timeout, the session's idle timeout applies. This limit stops a server that keeps sending single
+        // bytes.
         let limit = request.ownTimeout ?? HTTPRequest.maximumDuration
         let deadline = ContinuousClock.now.advanced(by: min(max(limit, .zero), .seconds(1_000_000_000)))
         var current = request
@@ -57,7 +64,7 @@ public final class URLSessionTransport: HTTPTransport {
         }
     }
 
-    /// Returns the scheme, host and port of a URL as Foundation reads them, which makes the connection.
+    /// Returns the scheme, host and port of a URL as Foundation parses them, because it opens the connection.
     private static func origin(of url: URL) throws(HTTPTransportError) -> String {
         func refused(_ kind: HTTPTransportError.Kind, _ reason: String) -> HTTPTransportError {
             HTTPTransportError(kind, host: url.shownHost, reason: reason)
@@ -80,7 +87,7 @@ public final class URLSessionTransport: HTTPTransport {
         _ request: HTTPRequest, until deadline: ContinuousClock.Instant
     ) async throws -> HTTPResponse {
         let task = session.dataTask(with: try URLRequest(request))
-        // The limit of a URLRequest is one of silence: it begins anew with each byte.
+        // The timeout of a URLRequest is an idle timeout: each byte restarts it.
         let watch = Task { [exchanges] in
             try await Task.sleep(until: deadline, clock: .continuous)
             exchanges.expire(task.taskIdentifier)
