@@ -2,9 +2,10 @@ import OAuth2AccountStore
 import Platform
 import HTTPExchange
 
-// The issuer of the certificate that a provider presents: a proxy between provider and machine may decrypt the traffic.
+// The issuer of the certificate that a provider presents. A proxy between provider and machine may decrypt the traffic.
 extension Diagnosis {
-    /// Words in the names of authorities whose programs decrypt traffic: in companies, schools, virus scanners and tests.
+    /// Words in the names of certificate authorities that intercept TLS: in companies, schools, virus scanners and
+    /// tests.
     private static let interceptors = [
         "avast", "barracuda", "bitdefender", "blue coat", "bluecoat", "charles proxy", "check point", "cisco umbrella",
         "contentkeeper", "eset ssl filter", "fiddler", "forcepoint", "fortigate", "fortinet", "iboss", "kaspersky",
@@ -53,7 +54,7 @@ extension Diagnosis {
 }
 
 extension Diagnosis.Finding {
-    /// Whether the server's certificate made the connection fail, which only the transport's message says.
+    /// Whether the server's certificate caused the connection error. Only the transport's message shows this.
     fileprivate var concernsTrust: Bool {
         failure?.kind == .network && (detail.contains("certificate") || detail.contains("secure connection"))
     }

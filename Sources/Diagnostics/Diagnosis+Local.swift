@@ -194,7 +194,7 @@ extension Diagnosis {
         if accounts.isEmpty { addNoAccounts() }
     }
 
-    /// Checks the port to which the browser returns: opens and closes it.
+    /// Checks the redirect port by opening and closing it.
     mutating func checkRedirect(of type: AccountType) {
         guard type.provider != .staticToken else { return }
         let redirect = type.redirectURI

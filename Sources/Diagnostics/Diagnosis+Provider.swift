@@ -38,7 +38,8 @@ extension Diagnosis {
         return findings
     }
 
-    /// Checks a provider without discovery, or the service of a type without a provider: any response is enough and contains the time.
+    /// Checks a provider without discovery, or the service of a type without a provider. Any response suffices and
+    /// contains the time.
     private static func connection(_ type: AccountType, _ dependencies: Dependencies) async throws -> [Finding] {
         let hasProvider = type.provider != .staticToken
         guard let url = type.origin else {
@@ -82,7 +83,7 @@ extension Diagnosis {
 
     private static func clock(_ seconds: Double?, of type: AccountType) -> Finding {
         guard let seconds else { return Finding(.clock, .ok, of: type.name, "the provider sends no date") }
-        // The date has whole seconds, and the response took time.
+        // The date has a precision of seconds, and the response took time.
         let skew = ClockSkew(seconds: abs(seconds) < 5 ? 0 : seconds)
         guard skew.isNotable else { return Finding(.clock, .ok, of: type.name, skew.explanation) }
         return Finding(

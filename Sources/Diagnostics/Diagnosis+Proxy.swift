@@ -6,8 +6,9 @@ import HTTPExchange
 extension Diagnosis {
     private static let proxyVariables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
 
-    /// Checks the proxy's URL, and with a request to the first provider on another machine whether the proxy passes it.
-    /// No finding contains the proxy's password.
+    /// Checks the proxy's URL, and sends a request to the first remote provider through the proxy.
+    ///
+    /// Findings never contain the proxy's password.
     mutating func checkProxy(_ dependencies: Dependencies, towards types: [AccountType]) async throws {
         let environment = dependencies.environment
         guard let name = Self.proxyVariables.first(where: { !(environment[$0] ?? "").isEmpty }),
@@ -44,17 +45,18 @@ extension Diagnosis {
                 hint: "correct \(name), or use no proxy: unset \(name); for some hosts only: NO_PROXY=HOST")
             return add(.proxy, of: name, failing: failure)
         } catch {
-            // The error is behind the proxy; the network's own finding reports it.
+            // The error occurred beyond the proxy. The network's own finding reports it.
             return add(.proxy, .ok, of: name, passes)
         }
         add(.proxy, .ok, of: name, passes + ", which lets them pass")
     }
 }
 
-/// The hosts whose requests do not use the proxy, as libcurl reads the list: a name excludes itself and all names below
-/// it, and `*` every host. Ranges of addresses are ignored.
+/// The hosts whose requests bypass the proxy, with libcurl's rules for the list.
+///
+/// A name excludes itself and its subdomains; `*` excludes every host. Address ranges are ignored.
 struct ProxyExceptions {
-    /// The variable with the list: the one that libcurl uses if both are set.
+    /// The variable with the list, as selected by libcurl if both are set.
     let variable: String
     let coversAllHosts: Bool
     private let names: [String]
@@ -73,7 +75,7 @@ struct ProxyExceptions {
         return coversAllHosts || names.contains { !$0.isEmpty && (host == $0 || host.hasSuffix("." + $0)) }
     }
 
-    /// Returns the name in lower case, without a dot at the beginning and the end.
+    /// Returns the name in lowercase, without a leading or trailing dot.
     private static func normal(_ name: Substring) -> String {
         var name = name.lowercased()
         if name.hasPrefix(".") { name.removeFirst() }
@@ -95,7 +97,7 @@ extension AccountType {
         return url?.origin.flatMap { URL(string: $0 + "/") }
     }
 
-    /// The origin, if it is on another machine.
+    /// The origin, or `nil` if it is on this machine.
     var remoteOrigin: URL? {
         guard let origin, origin.scheme == "https", !origin.isLoopback else { return nil }
         return origin

@@ -19,7 +19,7 @@ public struct Diagnosis: Sendable {
         case locks
         /// The accounts.
         case accounts
-        /// The port to which the browser returns.
+        /// The redirect port.
         case redirect
         /// The connection to the provider, including TLS.
         case network
@@ -51,9 +51,9 @@ public struct Diagnosis: Sendable {
         public var state: State
         /// The explanation. It may contain text of a provider: escape control characters before you print it.
         public var detail: String
-        /// How to fix the problem.
+        /// The hint for fixing the problem.
         public var remedy: Hint?
-        /// The error that a use would throw; set for every problem.
+        /// The error that using the component would throw. Set for every problem.
         public var failure: AccountStoreError?
 
         init(
@@ -92,8 +92,8 @@ public struct Diagnosis: Sendable {
     /// - Parameters:
     ///   - settings: The account types.
     ///   - storage: The storage of the records.
-    ///   - custody: The storage of the key; `nil` for the one that the records name, among `keyLocations`.
-    ///   - keyLocations: The possible key locations; `nil` for the one that the records name.
+    ///   - custody: The storage of the key. If `nil`, the location in the records selects one of `keyLocations`.
+    ///   - keyLocations: The possible key locations. If `nil`, only the location in the records is checked.
     ///   - dependencies: Clock, network and other parts of the environment.
     ///   - type: The account type to check; `nil` for all.
     ///   - usesNetwork: Whether to send requests to the providers.

@@ -65,7 +65,7 @@ extension ProviderReport {
         case nil: add("PKCE S256", .notOffered, "not announced; sent nevertheless")
         case let methods? where methods.contains("S256"): add("PKCE S256", .ok, "")
         case let methods?:
-            // Falling back to "plain" would give up what PKCE is for (RFC 7636 section 7.2).
+            // Falling back to "plain" would lose the protection of PKCE (RFC 7636 section 7.2).
             add("PKCE S256", .problem, "the provider only has \(Self.list(methods)), which is not used here")
         }
         let announced = server.tokenEndpointAuthenticationMethods
@@ -99,7 +99,7 @@ extension ProviderReport {
             if missing.isEmpty {
                 add("scopes", .ok, type.scope.text)
             } else {
-                // A provider may leave scopes out of its list (RFC 8414 section 2).
+                // A provider may omit scopes from its list (RFC 8414 section 2).
                 add("scopes", .notOffered, "requested but not announced: \(Self.list(missing))")
             }
         }

@@ -37,17 +37,17 @@ public struct ProviderReport: Sendable {
 
     /// The findings, in a stable order.
     public internal(set) var findings: [Finding] = []
-    /// The provider; `nil` if its metadata cannot be loaded.
+    /// The provider's metadata, or `nil` if it cannot be loaded.
     public internal(set) var server: AuthorizationServer?
     /// The error that ended the checks.
     public internal(set) var failure: AccountStoreError?
-    /// The seconds that the provider's clock is ahead of this machine's; `nil` if it sends no date.
+    /// The seconds that the provider's clock is ahead of this machine's, or `nil` if it sends no date.
     public internal(set) var clockSkew: Double?
 
     /// The findings that are problems.
     public var problems: [Finding] { findings.filter { $0.state == .problem } }
 
-    /// The accepted difference of clocks, in seconds, as in the validation of ID tokens.
+    /// The accepted clock difference in seconds, as in the validation of ID tokens.
     public static let allowedSkew = 60.0
 
     /// Loads and checks a provider's metadata and keys, and whether it knows the client. Sends no secret and saves nothing.
@@ -89,7 +89,7 @@ public struct ProviderReport: Sendable {
         return report
     }
 
-    /// Returns the metadata of a provider, with the endpoints in the settings instead of its own.
+    /// Returns the metadata of a provider with the endpoints from the settings, which take precedence.
     ///
     /// - Throws: ``AccountStoreError``, `CancellationError`
     package static func server(of type: AccountType, dependencies: Dependencies) async throws -> AuthorizationServer {
@@ -126,7 +126,8 @@ public struct ProviderReport: Sendable {
         add(type.graphAPI == nil ? "API" : "directory", .ok, "\(url.absoluteString) responds")
     }
 
-    /// Adds the difference of clocks. HTTP dates have whole seconds and responses take time: less than two seconds count as none.
+    /// Adds the clock difference. Ignores less than two seconds, because HTTP dates have whole seconds and responses
+    /// take time.
     private mutating func checkClock(_ date: Date?, now: Date) {
         guard let date else { return add("clock", .notOffered, "the provider sends no date") }
         let skew = date.timeIntervalSince(now)

@@ -8,10 +8,13 @@ extension ProviderReport {
     /// The maximum number of parent paths of an issuer to try.
     private static let maximumParents = 4
 
-    /// Returns an issuer that works in place of the issuer of a type: the issuer in the metadata document, or the issuer above a URL
-    /// that is not an issuer, such as the URL of a sign-in page. It is a proposal for the user, never used without a decision.
+    /// Returns a valid issuer instead of the issuer of a type: the issuer in the metadata document, or a parent of a
+    /// URL that is not an
+    /// issuer, such as the URL of a sign-in page.
     ///
-    /// - Returns: `nil` if the type has no issuer, or no other issuer is found.
+    /// It is a suggestion for the user and never used automatically.
+    ///
+    /// - Returns: `nil` if the type has no issuer or no other issuer is found.
     /// - Throws: `CancellationError`
     package static func workingIssuer(for type: AccountType, dependencies: Dependencies) async throws -> String? {
         guard case .issuer(let issuer) = type.provider else { return nil }
@@ -60,7 +63,7 @@ extension ProviderReport {
         return (try? JSONValue(parsing: response.body))?.object?.text("issuer")
     }
 
-    /// Returns the URLs above a URL, the nearest first.
+    /// Returns the parent URLs of a URL, the nearest first.
     private static func parents(of issuer: String) -> [String] {
         guard let slashes = issuer.firstRange(of: "://") else { return [] }
         var text = issuer[..<(issuer.firstIndex { $0 == "?" || $0 == "#" } ?? issuer.endIndex)]
