@@ -58,7 +58,8 @@ package struct TestStore {
 
     package init(
         types: [AccountType]? = nil, storage: any AccountStorage = MemoryStorage(), custody: (any KeyCustody)? = nil,
-        provider: FakeProvider? = nil, clock: FakeClock = FakeClock(), transport: (any HTTPTransport)? = nil
+        provider: FakeProvider? = nil, clock: FakeClock = FakeClock(), transport: (any HTTPTransport)? = nil,
+        maximumPendingSignIns: Int = 1_000
     ) async throws {
         let provider = try provider ?? FakeProvider(clock: clock)
         var dependencies = Dependencies(transport: transport ?? provider, environment: [:])
@@ -66,7 +67,8 @@ package struct TestStore {
         dependencies.useTestTime()
         self.store = try await AccountStore(
             settings: try Settings(types: types ?? [try Self.type()]), storage: storage,
-            custody: try custody ?? Self.key(), dependencies: dependencies)
+            custody: try custody ?? Self.key(), dependencies: dependencies,
+            maximumPendingSignIns: maximumPendingSignIns)
         self.provider = provider
         self.clock = provider.clock
     }

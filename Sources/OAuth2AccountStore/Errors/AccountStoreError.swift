@@ -19,6 +19,8 @@ public struct AccountStoreError: Error, Sendable, Equatable {
         case timedOut
         /// The redirect does not belong to this sign-in, or to any.
         case redirectRefused
+        /// ``AccountStore/maximumPendingSignIns`` sign-ins wait for their redirect.
+        case tooManySignIns
         /// The provider is unreachable.
         case network
         /// The provider is overloaded or broken.

@@ -34,7 +34,8 @@ struct RecordIdentity: Sendable {
         Self.code(Array("\(purpose.utf8.count):\(purpose)".utf8) + text, key).map { Array($0.prefix(Self.byteCount)) }
     }
 
-    private static func code(_ text: [UInt8], _ key: JWK?) -> [UInt8]? {
+    /// Returns the HMAC-SHA-256 of a text.
+    static func code(_ text: [UInt8], _ key: JWK?) -> [UInt8]? {
         try? key?.signature(of: text, using: .hs256)
     }
 }

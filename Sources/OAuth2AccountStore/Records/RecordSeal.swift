@@ -10,12 +10,14 @@ import SealedStorage
 struct RecordSeal: Sendable {
     let key: SealingKey
     let identities: RecordIdentity
+    private let textKey: JWK?
     private static let keyCheckValue = Array("OAuth2AccountStore key".utf8)
     private static let checkContext = Array("key-check-1".utf8)
 
     init(key: SealingKey) {
         self.key = key
         identities = RecordIdentity(key: key)
+        textKey = try? JWK(secret: RecordIdentity.code(Array("sealed-text-1".utf8), try JWK(secret: key.bytes)) ?? [])
     }
 
     private static func context(
@@ -50,6 +52,28 @@ struct RecordSeal: Sendable {
     func open(_ record: SealedRecord, for purpose: String) -> [UInt8]? {
         let context = Self.context(record.id, record.type, record.revision, purpose: purpose)
         return (try? key.open(record.sealed, authenticating: context)).map { Array($0) }
+    }
+
+    private static let saltSize = 16
+
+    /// Seals bytes that leave the store, for a purpose.
+    ///
+    /// Each has a key of its own, which the salt before it selects: visitors of a server can request any number of them, and random
+    /// nonces of one key are safe for only 2^32 (NIST SP 800-38D section 8.3).
+    func seal(_ plain: [UInt8], for purpose: String) throws -> [UInt8] {
+        let salt = try SecureRandom.bytes(Self.saltSize)
+        return salt + (try textKey(salt[...]).seal(plain, authenticating: Array(purpose.utf8)))
+    }
+
+    /// Returns bytes that were sealed for a purpose, or `nil` if the seal is broken.
+    func open(_ sealed: [UInt8], for purpose: String) -> [UInt8]? {
+        guard sealed.count > Self.saltSize else { return nil }
+        let text = Array(sealed.dropFirst(Self.saltSize))
+        return try? textKey(sealed.prefix(Self.saltSize)).open(text, authenticating: Array(purpose.utf8))
+    }
+
+    private func textKey(_ salt: ArraySlice<UInt8>) throws -> SealingKey {
+        try SealingKey(RecordIdentity.code(Array(salt), textKey) ?? [])
     }
 
     /// Returns a sealed text that identifies the key.

@@ -18,7 +18,7 @@ extension SignInCoordinator {
         let result = Promise<Account>()
         let receiver = RedirectReceiver(
             path: redirect.path.isEmpty ? "/" : redirect.path, result: result, reject: browser.reject
-        ) { try await self.handleRedirect($0) }
+        ) { try await self.handleRedirect($0, for: $1) }
         let listener: LoopbackListener
         do throws(LoopbackError) {
             let host = redirect.host.filter { $0 != "[" && $0 != "]" }
@@ -35,6 +35,7 @@ extension SignInCoordinator {
             let address = redirect.port == nil ? try redirect.replacingPort(listener.port) : redirect
             let prepared = try await prepareSignIn(to: type, options: options, redirectURI: address)
             defer { cancel(prepared) }
+            receiver.signIn = prepared.id
             outcome = .success(
                 try await wait(for: result, showing: prepared, by: browser.show, options.timeout ?? Self.defaultTimeout)
             )

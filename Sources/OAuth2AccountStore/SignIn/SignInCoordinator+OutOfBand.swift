@@ -11,7 +11,7 @@ extension SignInCoordinator {
         let text = Self.trimmed(try await read(prepared.url))
         guard prepared.redirectURI.text == RedirectURI.outOfBand else {
             do {
-                return try await handleRedirect(text)
+                return try await handleRedirect(text, for: prepared.id)
             } catch let error as AccountStoreError where error.kind == .redirectRefused {
                 var error = error
                 error.hint =
@@ -30,7 +30,8 @@ extension SignInCoordinator {
     /// Redeems a code that the provider showed. It has no state: only the code verifier binds it to this sign-in (RFC 7636).
     private func redeem(_ prepared: PreparedSignIn, code: String) async throws -> Account {
         let sign = pending.withLock { $0.removeValue(forKey: prepared.id) }
-        do {
+        return try await publishingFailure { typeName in
+            typeName = sign?.connection.type.name
             guard let sign, sign.expires > dependencies.now() else {
                 throw AccountStoreError(
                     .timedOut, what: "the sign-in was not finished", reason: "the code came too late",
@@ -42,10 +43,6 @@ extension SignInCoordinator {
                     hint: "try again, and copy only the code that the provider shows")
             }
             return try await finish(sign, Secret(code))
-        } catch {
-            let failure = AccountStoreError.wrapping(error, what: "cannot sign in")
-            if let type = sign?.connection.type.name { publisher.publish(.signInFailed(type: type, failure)) }
-            throw failure
         }
     }
 }

@@ -14,15 +14,16 @@ final class SignInCoordinator: StoreCollaborator {
     let publisher: ChangePublisher
     /// The sign-ins that wait for a redirect, by their state.
     let pending = Mutex<[String: PendingSignIn]>([:])
+    /// The maximum number of sign-ins that wait in memory. A new one never ends another one.
+    let maximumPending: Int
 
-    init(registrar: AccountRegistrar, publisher: ChangePublisher) {
+    init(registrar: AccountRegistrar, publisher: ChangePublisher, maximumPending: Int) {
         context = registrar.context
         self.registrar = registrar
         self.publisher = publisher
+        self.maximumPending = maximumPending
     }
 
-    /// The maximum number of waiting sign-ins; a new one replaces the oldest.
-    private static let maximumPending = 100
     static let defaultTimeout = Duration.seconds(300)
 
     /// Prepares a sign-in, which waits for its redirect.
@@ -30,6 +31,8 @@ final class SignInCoordinator: StoreCollaborator {
         to type: String, options: SignInOptions = .init(), redirectURI: RedirectURI? = nil
     ) async throws -> PreparedSignIn {
         try await AccountStoreError.wrappingErrors("cannot begin the sign-in") {
+            // Checked before the requests too: sign-ins beyond the limit must not load the provider.
+            try pending.withLock { try checkCapacity(&$0, now: dependencies.now()) }
             let connection = try await client(ofSignInTo: type, options)
             // The user should not sign in if the account cannot be saved.
             try await storage.checkWritable()
@@ -45,19 +48,25 @@ final class SignInCoordinator: StoreCollaborator {
                 connection: connection, authorization: authorization.pending, senderKey: senderKey,
                 contextClasses: requested.requiredContextClasses, scope: requested.scope,
                 expires: now.addingTimeInterval((options.timeout ?? Self.defaultTimeout) / .seconds(1)))
-            pending.withLock { pending in
-                pending = pending.filter { $0.value.expires > now }
-                if pending.count >= Self.maximumPending,
-                    let oldest = pending.min(by: { $0.value.expires < $1.value.expires })
-                {
-                    pending[oldest.key] = nil
-                }
+            try pending.withLock { pending in
+                try checkCapacity(&pending, now: now)
                 pending[authorization.pending.state] = sign
             }
             return PreparedSignIn(
                 url: authorization.url, id: authorization.pending.state,
                 redirectURI: authorization.pending.redirectURI)
         }
+    }
+
+    /// Drops expired sign-ins and throws if the others reach the limit.
+    private func checkCapacity(_ pending: inout [String: PendingSignIn], now: Date) throws(AccountStoreError) {
+        pending = pending.filter { $0.value.expires > now }
+        guard pending.count >= maximumPending else { return }
+        let seconds = pending.values.map { $0.expires.timeIntervalSince(now) }.min() ?? 1
+        throw AccountStoreError(
+            .tooManySignIns, what: "cannot begin the sign-in",
+            reason: "\(pending.count) sign-ins wait for their redirect, which is the maximum",
+            remedy: .retryLater(after: max(1, Int(seconds.rounded(.up)))))
     }
 
     /// Discovers the provider of a sign-in.
@@ -85,17 +94,26 @@ final class SignInCoordinator: StoreCollaborator {
         return pending.withLock { $0.values.contains { $0.authorization.redirectURI.matches(text) } }
     }
 
-    func handleRedirect(_ url: URL) async throws -> Account {
-        try await handleRedirect(url.absoluteString)
+    func handleRedirect(_ url: URL, for expected: PreparedSignIn.ID? = nil) async throws -> Account {
+        try await handleRedirect(url.absoluteString, for: expected)
     }
 
     /// Finds the sign-in of a redirect by its state, redeems the code and saves the account. The redirect is the text as received.
-    func handleRedirect(_ address: String) async throws -> Account {
+    ///
+    /// - Parameter expected: The sign-in that the redirect must belong to. The default is any.
+    func handleRedirect(_ address: String, for expected: PreparedSignIn.ID? = nil) async throws -> Account {
+        try await publishingFailure { typeName in
+            let (sign, redirect) = try take(address, expected)
+            typeName = sign.connection.type.name
+            return try await finish(sign, try redirect.code.get(), redirectIssuer: redirect.issuer)
+        }
+    }
+
+    /// Runs the end of a sign-in, and publishes its failure if `body` names the account type.
+    func publishingFailure(_ body: (_ typeName: inout String?) async throws -> Account) async throws -> Account {
         var typeName: String?
         do {
-            let (sign, code, issuer) = try take(address)
-            typeName = sign.connection.type.name
-            return try await finish(sign, try code.get(), redirectIssuer: issuer)
+            return try await body(&typeName)
         } catch {
             let failure = AccountStoreError.wrapping(error, what: "cannot sign in")
             if let typeName { publisher.publish(.signInFailed(type: typeName, failure)) }
@@ -103,25 +121,32 @@ final class SignInCoordinator: StoreCollaborator {
         }
     }
 
-    /// Removes the sign-in that a redirect belongs to, and returns it with the code or the provider's error, and with the issuer that
-    /// the redirect names. Other redirects leave all sign-ins waiting.
+    /// Removes the sign-in that a redirect belongs to, and returns it with the code or the provider's error. Other redirects leave all
+    /// sign-ins waiting.
     ///
     /// An error without a state ends the only sign-in that waits at its address: some providers omit the state. At an https address
     /// it does not, because there any visitor of a web server could end the sign-in of another.
-    private func take(_ address: String) throws -> (PendingSignIn, Result<Secret, OAuth2Error>, issuer: String?) {
+    private func take(
+        _ address: String, _ expected: PreparedSignIn.ID?
+    ) throws -> (PendingSignIn, ReceivedRedirect) {
         let response = try AuthorizationResponse(redirect: address)
         let now = dependencies.now()
         return try pending.withLock { pending in
-            guard let state = response.state, let sign = pending[state] else {
+            let state = response.state
+            if let state, let expected, state != expected, pending[state] != nil {
+                throw OAuth2Error.redirect(.differentSignIn)
+            }
+            guard let state, let sign = pending[state] else {
                 let candidates = pending.values.filter {
                     $0.expires > now && $0.authorization.redirectURI.matches(address)
+                        && (expected == nil || $0.authorization.state == expected)
                 }
                 guard let candidate = candidates.first else { throw OAuth2Error.redirect(.noPendingRequest) }
                 if !response.hasState, let error = response.providerError, candidates.count == 1,
                     !candidate.authorization.redirectURI.isHTTPS
                 {
                     pending[candidate.authorization.state] = nil
-                    return (candidate, .failure(.provider(error)), nil)
+                    return (candidate, ReceivedRedirect(code: .failure(.provider(error))))
                 }
                 // Throws the exact error: the state is missing, repeated or another one.
                 _ = try response.code(for: candidate.authorization)
@@ -131,18 +156,14 @@ final class SignInCoordinator: StoreCollaborator {
                 pending[state] = nil
                 throw OAuth2Error.redirect(.noPendingRequest)
             }
-            do throws(OAuth2Error) {
-                let code = try response.code(for: sign.authorization)
-                pending[state] = nil
-                return (sign, .success(code), response.issuer)
-            } catch {
-                if case .redirect(let redirect) = error, !redirect.endsSignIn { throw error }
-                pending[state] = nil
-                return (sign, .failure(error), nil)
-            }
+            let redirect = try ReceivedRedirect(response, for: sign.authorization)
+            pending[state] = nil
+            return (sign, redirect)
         }
     }
 
+    /// Redeems the code and saves the account.
+    ///
     /// - Parameter redirectIssuer: The issuer that the redirect named.
     func finish(_ sign: PendingSignIn, _ code: Secret, redirectIssuer: String? = nil) async throws -> Account {
         let connection = sign.connection, type = connection.type
@@ -180,6 +201,28 @@ final class SignInCoordinator: StoreCollaborator {
             }
             return try await registrar.save(
                 response, received: received, requested: response.scope ?? connection.type.scope, identity, connection)
+        }
+    }
+}
+
+/// A redirect that ends its sign-in.
+struct ReceivedRedirect: Sendable {
+    /// The code, or the error that the provider reports.
+    let code: Result<Secret, OAuth2Error>
+    /// The issuer that the redirect names.
+    var issuer: String?
+}
+
+extension ReceivedRedirect {
+    /// Reads the response to this sign-in.
+    ///
+    /// - Throws: `OAuth2Error` if the sign-in continues to wait.
+    init(_ response: AuthorizationResponse, for authorization: PendingAuthorization) throws(OAuth2Error) {
+        do throws(OAuth2Error) {
+            self.init(code: .success(try response.code(for: authorization)), issuer: response.issuer)
+        } catch {
+            if case .redirect(let redirect) = error, !redirect.endsSignIn { throw error }
+            self.init(code: .failure(error))
         }
     }
 }

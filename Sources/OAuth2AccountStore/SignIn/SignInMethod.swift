@@ -98,22 +98,27 @@ public struct SignInOptions: Sendable, Equatable {
     public init() {}
 }
 
-/// A sign-in that waits for the person.
-public struct PreparedSignIn: Sendable {
-    /// Where to send the person.
+/// A sign-in that waits for the redirect of the user's browser.
+public struct PreparedSignIn: Sendable, Identifiable {
+    /// The URL to open in the user's browser.
     public let url: URL
-    /// Names this sign-in for ``AccountStore/cancel(_:)``.
+    /// The identifier of this sign-in, for ``AccountStore/handleRedirect(_:for:)``. A server saves it in the session of the visitor, and
+    /// shows it to no one else.
     public let id: String
-    /// Where the redirect will arrive.
+    /// The URI at which the redirect arrives.
     public let redirectURI: RedirectURI
+
+    /// Returns whether a URL is the redirect URI of this sign-in with additional parameters. A web view stops there and passes the URL
+    /// to the store.
+    public func isRedirect(_ url: URL) -> Bool { redirectURI.matches(url.absoluteString) }
 }
 
 extension PreparedSignIn: Redacted {
-    /// Where the person is sent, without the query: who knows the state could finish the sign-in.
+    /// The URL without its query, because anyone who knows the state could finish the sign-in.
     public var description: String { "sign-in at \(url.addressWithoutQuery)" }
 }
 
-/// What the store keeps of a sign-in until its redirect comes.
+/// The values of a sign-in until its redirect arrives.
 struct PendingSignIn: Sendable {
     let connection: ProviderClient
     let authorization: PendingAuthorization
@@ -121,7 +126,7 @@ struct PendingSignIn: Sendable {
     let senderKey: SigningKey?
     /// The authentication context classes of which the ID token must have one.
     let contextClasses: [String]
-    /// The scope that the first access token is for; the person may have consented to more.
+    /// The scope of the first access token. The user can have consented to more.
     let scope: Scope
     let expires: Date
 }

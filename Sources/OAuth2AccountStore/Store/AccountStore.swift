@@ -20,6 +20,9 @@ public actor AccountStore {
     /// of accounts expire at once, neither the provider nor the system's file descriptors are overrun.
     public static let maximumRefreshesInFlight = 64
 
+    /// The maximum number of sign-ins that wait for their redirect in memory.
+    public nonisolated let maximumPendingSignIns: Int
+
     nonisolated let repository: AccountRepository
     nonisolated let custody: any KeyCustody
     nonisolated let context: StoreContext
@@ -45,15 +48,19 @@ public actor AccountStore {
     ///   - keyLocations: where the key may be; nil: beside that database, or where the storage remembers.
     ///   - dependencies: the outside world.
     ///   - watchesOtherProcesses: whether changes made by other processes become events here.
+    ///   - maximumPendingSignIns: The maximum number of sign-ins that wait for their redirect in memory, each for its time limit. The
+    ///     default is 1,000. Beyond it, ``prepareSignIn(to:options:redirectURI:)`` throws `tooManySignIns`; no sign-in ends another one.
     /// - Throws: ``AccountStoreError`` when the storage or the key is unusable. A locked or missing key is never an empty store.
     public init(
         settings: Settings, application: String = ProcessInfo.processInfo.processName,
         storage: (any AccountStorage)? = nil, custody: (any KeyCustody)? = nil, keyLocations: KeyLocations? = nil,
-        dependencies: Dependencies = .system, watchesOtherProcesses: Bool = true
+        dependencies: Dependencies = .system, watchesOtherProcesses: Bool = true,
+        maximumPendingSignIns: Int = 1_000
     ) async throws {
         let location = StoreLocation(application: application, environment: dependencies.environment)
         self.settings = settings
         self.dependencies = dependencies
+        self.maximumPendingSignIns = maximumPendingSignIns
         let storage = storage ?? SQLiteStorage(directory: location)
         do {
             let locations = keyLocations ?? KeyLocations(directory: location, environment: dependencies.environment)
@@ -75,7 +82,8 @@ public actor AccountStore {
         broker = TokenBroker(
             refresher: refresher, publisher: publisher, maximumRefreshes: Self.maximumRefreshesInFlight)
         signIns = SignInCoordinator(
-            registrar: AccountRegistrar(context: context, history: history, revoker: revoker), publisher: publisher)
+            registrar: AccountRegistrar(context: context, history: history, revoker: revoker), publisher: publisher,
+            maximumPending: maximumPendingSignIns)
         remover = AccountRemover(context: context, history: history, revoker: revoker)
         publisher.poster.setObject(self)
         await refresher.importRescuedTokens()

@@ -25,6 +25,8 @@ public struct RedirectError: Error, Sendable, Equatable {
 
     /// The state belongs to no pending sign-in.
     public static let stateMismatch = RedirectError(.stateMismatch, Evidence("state"))
+    /// The state belongs to a different sign-in than the expected one.
+    public static let differentSignIn = RedirectError(.differentSignIn, Evidence("state"))
     /// The sign-in is finished, cancelled or expired.
     public static let noPendingRequest = RedirectError(.noPendingRequest)
 
@@ -42,6 +44,8 @@ public struct RedirectError: Error, Sendable, Equatable {
         case stateMissing = "state_missing"
         /// The state of no pending sign-in.
         case stateMismatch = "state_mismatch"
+        /// The state of a different sign-in than the expected one.
+        case differentSignIn = "different_sign_in"
         /// The issuer is another one (RFC 9207).
         case issuerMismatch = "iss_mismatch"
         /// The provider promises its issuer and did not send it (RFC 9207).
@@ -65,6 +69,7 @@ public struct RedirectError: Error, Sendable, Equatable {
         case .duplicateParameter: "a parameter appears twice"
         case .stateMissing: "the state is missing"
         case .stateMismatch: "the state does not match a pending sign-in"
+        case .differentSignIn: "it belongs to a different sign-in"
         case .issuerMismatch: "it comes from a different issuer"
         case .issuerMissing: "the issuer is missing although this provider promises it"
         case .codeMissing: "there is neither a code nor an error"

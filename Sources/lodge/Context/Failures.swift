@@ -105,7 +105,7 @@ extension CommandError {
         case .denied: .notPermitted
         case .timedOut, .redirectRefused: .signInNeeded
         case .network: .network
-        case .unavailable: .unavailable
+        case .unavailable, .tooManySignIns: .unavailable
         case .invalidAnswer, .refused: .failed
         case .storage, .key, .damagedRecord: .store
         }

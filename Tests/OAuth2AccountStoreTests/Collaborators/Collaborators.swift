@@ -57,7 +57,8 @@ struct Collaborators {
         refresher = TokenRefresher(context: context, history: history, revoker: revoker)
         broker = TokenBroker(refresher: refresher, publisher: publisher, maximumRefreshes: 64)
         signIns = SignInCoordinator(
-            registrar: AccountRegistrar(context: context, history: history, revoker: revoker), publisher: publisher)
+            registrar: AccountRegistrar(context: context, history: history, revoker: revoker), publisher: publisher,
+            maximumPending: 1_000)
     }
 
     /// Returns a reader with a separate cache, as in another process.

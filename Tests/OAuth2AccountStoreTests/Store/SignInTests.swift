@@ -231,19 +231,6 @@ struct SignInTests {
         #expect(!test.store.isRedirect(prepared.url))
     }
 
-    @Test func `the oldest of more than 100 pending sign-ins is dropped`() async throws {
-        let test = try await TestStore()
-        let first = try await test.store.prepareSignIn(to: "graph")
-        test.clock.advance(1)
-        let second = try await test.store.prepareSignIn(to: "graph")
-        test.clock.advance(1)
-        for _ in 0..<99 { _ = try await test.store.prepareSignIn(to: "graph") }
-        #expect(test.store.signIns.pending.withLock { $0.count } == 100)
-        let error = try await failure { try await test.store.handleRedirect(test.provider.approve(first)) }
-        #expect(error?.kind == .redirectRefused)
-        _ = try await test.store.handleRedirect(test.provider.approve(second))
-    }
-
     @Test func `another sign-in of the same user updates the account`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn("ada")
