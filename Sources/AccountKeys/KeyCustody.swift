@@ -118,3 +118,12 @@ public struct MemoryKey: KeyCustody {
     /// Returns the key.
     public func create() -> SealingKey { sealingKey }
 }
+
+extension KeyCustodyError: LocalizedError {
+    /// The failure in a sentence, for an alert.
+    public var errorDescription: String? { "Cannot use the key of the account storage." }
+    /// The reason in a sentence.
+    public var failureReason: String? { description.sentence }
+    /// The remedy in a sentence.
+    public var recoverySuggestion: String? { hint.description.sentence }
+}

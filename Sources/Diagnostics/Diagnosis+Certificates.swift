@@ -24,7 +24,7 @@ extension Diagnosis {
         let chain: [PeerCertificate]
         do {
             chain = try await dependencies.peerCertificates(origin)
-        } catch let error as CancellationError {
+        } catch  where error.isCancellation {
             throw error
         } catch {
             return findings

@@ -56,7 +56,7 @@ extension Diagnosis {
                 settings: try settings ?? Settings(types: try presets()), storage: storage, custody: custody,
                 keyLocations: locations, dependencies: dependencies, watchesOtherProcesses: false)
             add(.key, .ok, store.keyLocation)
-        } catch let error as CancellationError {
+        } catch  where error.isCancellation {
             throw error
         } catch {
             let isStore = if case .storage? = (error as? AccountStoreError)?.kind { true } else { false }
@@ -66,7 +66,7 @@ extension Diagnosis {
             let accounts = try await store.accounts(ofType: type)
             try await checkLocks(storage, accounts)
             try await checkAccounts(accounts, store, type, knowsTypes: settings != nil)
-        } catch let error as CancellationError {
+        } catch  where error.isCancellation {
             throw error
         } catch {
             add(.accounts, failing: error)
@@ -104,7 +104,7 @@ extension Diagnosis {
                         + "or send the same refresh token")
             }
             return true
-        } catch let error as CancellationError {
+        } catch  where error.isCancellation {
             throw error
         } catch {
             add(.store, failing: error)

@@ -65,7 +65,7 @@ extension Diagnosis {
                         try await ProviderReport.client(of: type, at: server, dependencies: dependencies), of: type))
             }
             return findings
-        } catch let error as CancellationError {
+        } catch  where error.isCancellation {
             throw error
         } catch {
             var finding = Finding(.network, of: type.name, failing: error)

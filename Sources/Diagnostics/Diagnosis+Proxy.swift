@@ -36,7 +36,7 @@ extension Diagnosis {
         }
         do {
             _ = try await dependencies.transport(type.caFile).send(HTTPRequest(.get, origin))
-        } catch let error as CancellationError {
+        } catch  where error.isCancellation {
             throw error
         } catch let error as HTTPTransportError where error.kind == .proxy {
             let failure = AccountStoreError(

@@ -70,9 +70,7 @@ public struct Diagnosis: Sendable {
 
         init(_ check: Check, of subject: String? = nil, failing error: any Error) {
             let what = "cannot check the \(check.rawValue)"
-            let failure =
-                AccountStoreError.wrapping(error, what: what) as? AccountStoreError
-                ?? AccountStoreError(.invalidAnswer, what: what, reason: "\(type(of: error))", remedy: .nothing)
+            let failure = AccountStoreError.wrapping(error, what: what)
             self.init(check, .problem, of: subject, failure.reason, failure: failure)
         }
     }

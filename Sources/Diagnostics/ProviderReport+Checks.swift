@@ -130,11 +130,10 @@ extension ProviderReport {
             let skipped = set.skippedKeyCount
             let detail = "\(set.keys.count) usable" + (skipped == 0 ? "" : ", \(skipped) unsupported")
             add("keys", set.keys.isEmpty ? .problem : .ok, set.keys.isEmpty ? "no usable key among \(skipped)" : detail)
-        } catch is CancellationError {
+        } catch  where error.isCancellation {
             throw CancellationError()
         } catch {
-            let wrapped = AccountStoreError.wrapping(error, what: "cannot fetch the keys") as? AccountStoreError
-            add("keys", .problem, wrapped?.reason ?? "\(error)")
+            add("keys", .problem, AccountStoreError.wrapping(error, what: "cannot fetch the keys").reason)
         }
     }
 

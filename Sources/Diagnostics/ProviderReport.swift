@@ -78,11 +78,10 @@ public struct ProviderReport: Sendable {
             if checksClient {
                 report.findings.append(try await client(of: type, at: found.server, dependencies: dependencies))
             }
-        } catch is CancellationError {
+        } catch  where error.isCancellation {
             throw CancellationError()
         } catch {
-            let wrapped = AccountStoreError.wrapping(error, what: "cannot find out what the provider can do")
-            guard let failure = wrapped as? AccountStoreError else { throw error }
+            let failure = AccountStoreError.wrapping(error, what: "cannot find out what the provider can do")
             report.failure = failure
             report.add("discovery", .problem, failure.reason)
         }
@@ -91,7 +90,7 @@ public struct ProviderReport: Sendable {
 
     /// Returns the metadata of a provider with the endpoints from the settings, which take precedence.
     ///
-    /// - Throws: ``AccountStoreError``, `CancellationError`
+    /// - Throws: ``AccountStoreError``
     package static func server(of type: AccountType, dependencies: Dependencies) async throws -> AuthorizationServer {
         do {
             return try await discover(type, dependencies.transport(for: type)).server

@@ -40,7 +40,7 @@ extension ProviderReport {
             do {
                 _ = try await server(of: other, dependencies: dependencies)
                 return candidate
-            } catch let error as CancellationError {
+            } catch  where error.isCancellation {
                 throw error
             } catch {
                 continue

@@ -1,3 +1,4 @@
+import Platform
 import COpenSSL
 
 /// The reason why a token, a key or a sealed record was rejected.
@@ -60,4 +61,11 @@ extension JOSEError {
         ERR_clear_error()
         return .cryptography(reason)
     }
+}
+
+extension JOSEError: LocalizedError {
+    /// The failure in a sentence, for an alert.
+    public var errorDescription: String? { "The token or the key is not valid." }
+    /// The reason in a sentence.
+    public var failureReason: String? { description.sentence }
 }

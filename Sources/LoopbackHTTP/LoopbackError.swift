@@ -1,3 +1,5 @@
+import Platform
+
 /// The reason why a listener cannot open a port on the loopback interface.
 public enum LoopbackError: Error, Sendable, Equatable {
     /// Another program uses the port.
@@ -34,4 +36,11 @@ extension LoopbackError: CustomStringConvertible {
             "no listener on this machine: \(operation): \(reason)"
         }
     }
+}
+
+extension LoopbackError: LocalizedError {
+    /// The failure in a sentence, for an alert.
+    public var errorDescription: String? { "Cannot listen on this device." }
+    /// The reason in a sentence.
+    public var failureReason: String? { description.sentence }
 }

@@ -159,3 +159,12 @@ public struct RecordingError: Error, Sendable, Equatable, CustomStringConvertibl
     /// The reason and a remedy.
     public var description: String { reason + "; record it again" }
 }
+
+extension RecordingError: LocalizedError {
+    /// The failure in a sentence, for an alert.
+    public var errorDescription: String? { "Cannot read the recording." }
+    /// The reason in a sentence.
+    public var failureReason: String? { reason.sentence }
+    /// The remedy in a sentence.
+    public var recoverySuggestion: String? { "Record it again." }
+}

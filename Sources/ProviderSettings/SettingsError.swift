@@ -30,3 +30,12 @@ extension SettingsError: CustomStringConvertible {
         return "\(location): expected \(expected), found \(found)"
     }
 }
+
+extension SettingsError: LocalizedError {
+    /// The failure in a sentence, for an alert.
+    public var errorDescription: String? { "Cannot use the settings." }
+    /// The reason in a sentence.
+    public var failureReason: String? { description.sentence }
+    /// The remedy in a sentence.
+    public var recoverySuggestion: String? { (hint?.description ?? "correct the value").sentence }
+}

@@ -123,3 +123,12 @@ extension stat {
         }
     }
 }
+
+extension StorageError: LocalizedError {
+    /// The failure in a sentence, for an alert.
+    public var errorDescription: String? { "Cannot use the account storage." }
+    /// The reason in a sentence.
+    public var failureReason: String? { description.sentence }
+    /// The remedy in a sentence.
+    public var recoverySuggestion: String? { hint.description.sentence }
+}

@@ -170,3 +170,17 @@ extension DirectoryError: CustomStringConvertible {
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 }
+
+extension DirectoryError: LocalizedError {
+    /// The failure in a sentence, for an alert.
+    public var errorDescription: String? {
+        switch kind {
+        case .emptySearch, .invalidQuery, .notInCopy: "Cannot run the search."
+        default: "The request to the directory failed."
+        }
+    }
+    /// The reason in a sentence, with the service's message.
+    public var failureReason: String? { description.sentence }
+    /// The remedy in a sentence.
+    public var recoverySuggestion: String? { remedy.description.sentence }
+}

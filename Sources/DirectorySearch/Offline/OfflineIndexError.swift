@@ -1,3 +1,5 @@
+import Platform
+
 /// An error of the offline copy itself.
 ///
 /// The disk and other processes cause a `StorageError`, the service a ``DirectoryError``.
@@ -61,4 +63,13 @@ extension OfflineIndexError: CustomStringConvertible {
         case .notCreated: .makeRoom
         }
     }
+}
+
+extension OfflineIndexError: LocalizedError {
+    /// The failure in a sentence, for an alert.
+    public var errorDescription: String? { "Cannot use the offline copy of the directory." }
+    /// The reason in a sentence.
+    public var failureReason: String? { description.sentence }
+    /// The remedy in a sentence.
+    public var recoverySuggestion: String? { remedy.description.sentence }
 }

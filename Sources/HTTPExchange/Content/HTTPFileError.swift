@@ -1,3 +1,5 @@
+import Platform
+
 /// The error of a file: cannot be read for a request or written with a response.
 public struct HTTPFileError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The path of the file.
@@ -13,4 +15,11 @@ public struct HTTPFileError: Error, Sendable, Equatable, CustomStringConvertible
 
     /// The path and the reason.
     public var description: String { "\(path): \(reason)" }
+}
+
+extension HTTPFileError: LocalizedError {
+    /// The failure in a sentence, for an alert.
+    public var errorDescription: String? { "Cannot use the file." }
+    /// The reason in a sentence.
+    public var failureReason: String? { description.sentence }
 }

@@ -1,3 +1,5 @@
+import Platform
+
 /// The reason why there is no response.
 public struct HTTPTransportError: Error, Sendable, Equatable {
     /// The kinds of errors.
@@ -46,4 +48,32 @@ public struct HTTPTransportError: Error, Sendable, Equatable {
 extension HTTPTransportError: CustomStringConvertible {
     /// The host and the reason.
     public var description: String { host.isEmpty ? reason : "\(host): \(reason)" }
+}
+
+extension HTTPTransportError: LocalizedError {
+    /// The failure in a sentence, for an alert.
+    public var errorDescription: String? {
+        switch kind {
+        case .invalidRequest, .plainHTTPRefused: "The request was not sent."
+        case .responseTooLarge: "The response is too large."
+        case .redirectRefused, .intercepted: "The response is not from the server."
+        case .tls: "Cannot connect to the server securely."
+        case .cannotResolveHost, .cannotConnect, .connectionLost, .timedOut, .proxy, .other:
+            "The server did not respond."
+        }
+    }
+    /// The reason in a sentence.
+    public var failureReason: String? { description.sentence }
+    /// The remedy in a sentence.
+    public var recoverySuggestion: String? {
+        switch kind {
+        case .invalidRequest, .plainHTTPRefused, .responseTooLarge: nil
+        case .redirectRefused, .intercepted:
+            "If this network has a sign-in page, open a browser to get past it."
+        case .tls: "Compare the date of this device with the true one, and check the network."
+        case .proxy: "Check the proxy settings."
+        case .cannotResolveHost, .cannotConnect, .connectionLost, .timedOut, .other:
+            "Check the network connection, and try again."
+        }
+    }
 }

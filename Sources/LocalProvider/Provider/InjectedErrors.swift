@@ -1,3 +1,5 @@
+import Platform
+
 /// The errors that a ``LoopbackProvider`` injects, in order.
 ///
 /// An injected error applies to a number of requests, or until it is removed. Of several errors for one endpoint, the
@@ -100,4 +102,11 @@ public struct InjectedErrors: Sendable, Equatable {
         entries[index].remaining = entries[index].remaining.map { $0 - 1 }
         return entries[index]
     }
+}
+
+extension InjectedErrors.ParsingError: LocalizedError {
+    /// The failure in a sentence, for an alert.
+    public var errorDescription: String? { "The name of the injected error is not valid." }
+    /// The reason in a sentence.
+    public var failureReason: String? { description.sentence }
 }

@@ -167,3 +167,10 @@ struct SignInForm {
         }
     }
 }
+
+extension ApprovalError: LocalizedError {
+    /// The failure in a sentence, for an alert.
+    public var errorDescription: String? { "Cannot sign in at the local provider." }
+    /// The reason in a sentence.
+    public var failureReason: String? { reason.sentence }
+}

@@ -48,3 +48,12 @@ enum Browser {
         }
     #endif
 }
+
+extension BrowserError: LocalizedError {
+    /// The failure in a sentence, for an alert.
+    public var errorDescription: String? { "Cannot open the browser." }
+    /// The reason in a sentence.
+    public var failureReason: String? { description.sentence }
+    /// The remedy in a sentence.
+    public var recoverySuggestion: String? { "Open the URL in a browser." }
+}

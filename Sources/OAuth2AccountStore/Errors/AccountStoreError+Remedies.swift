@@ -5,9 +5,10 @@ import OAuth2Protocol
 
 extension AccountStoreError {
     /// Converts any error to an error of the store.
-    package static func wrapping(_ error: any Error, what: String) -> any Error {
+    package static func wrapping(_ error: any Error, what: String) -> AccountStoreError {
         switch error {
-        case is CancellationError, is AccountStoreError: error
+        case let error as AccountStoreError: error
+        case is CancellationError: cancelled(what)
         case let error as SettingsError:
             AccountStoreError(
                 .settings, what: what, reason: error.description, remedy: .changeSettings, hint: error.hint)
@@ -29,7 +30,9 @@ extension AccountStoreError {
             AccountStoreError(.invalidAnswer, what: what, reason: error.description, remedy: .nothing)
         // The description of an unknown error can contain secrets, such as a URL with a token.
         default:
-            AccountStoreError(.invalidAnswer, what: what, reason: "\(type(of: error))", remedy: .retryLater(after: nil))
+            AccountStoreError(
+                .invalidAnswer, what: what, reason: "\(type(of: error))", remedy: .retryLater(after: nil),
+                underlyingError: error)
         }
     }
 

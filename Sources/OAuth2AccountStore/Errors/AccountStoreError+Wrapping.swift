@@ -12,6 +12,46 @@ extension AccountStoreError {
         }
     }
 
+    /// Returns the error of a call that the user or the program cancelled.
+    package static func cancelled(_ what: String) -> AccountStoreError {
+        AccountStoreError(.cancelled, what: what, reason: "the call was cancelled", remedy: .nothing)
+    }
+
+    /// Runs `body` and converts a cancellation to the error of the store. Other errors remain.
+    static func convertingCancellation<Value>(
+        _ what: String, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await body()
+        } catch is CancellationError {
+            throw cancelled(what)
+        }
+    }
+
+    /// Returns the error of a sign-in for an error that a function of the program threw.
+    ///
+    /// A cancellation is the user's. The system's web authentication session reports it with an error of its own.
+    static func callback(_ error: any Error, what: String) -> AccountStoreError {
+        switch error {
+        case is AccountStoreError, is CancellationError, is BrowserError: wrapping(error, what: what)
+        case _ where isCancelledSession(error): cancelled(what)
+        default:
+            AccountStoreError(
+                .callback, what: what, reason: "a function of the program failed with \(type(of: error))",
+                remedy: .nothing, underlyingError: error)
+        }
+    }
+
+    /// Returns whether the user closed an `ASWebAuthenticationSession`. The store does not link AuthenticationServices for it.
+    private static func isCancelledSession(_ error: any Error) -> Bool {
+        #if canImport(Darwin)
+            let error = error as NSError
+            return error.domain == "com.apple.AuthenticationServices.WebAuthenticationSession" && error.code == 1
+        #else
+            return false
+        #endif
+    }
+
     static func unknownAccount(_ id: Account.ID) -> AccountStoreError {
         AccountStoreError(
             .unknownAccount, what: "no account \(id)", reason: "the store does not have this account",
@@ -26,7 +66,11 @@ extension AccountStoreError {
 
     /// The reason of any error, as the store reports it.
     static func reason(of error: any Error) -> String {
-        let failure = wrapping(error, what: "")
-        return (failure as? AccountStoreError)?.reason ?? "\(failure)"
+        wrapping(error, what: "").reason
     }
+}
+
+extension Error {
+    /// Whether this is the end of a cancelled call, before or after its conversion to an error of the store.
+    package var isCancellation: Bool { self is CancellationError || (self as? AccountStoreError)?.kind == .cancelled }
 }

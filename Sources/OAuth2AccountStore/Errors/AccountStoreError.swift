@@ -2,7 +2,7 @@ import Platform
 import OAuth2Protocol
 
 /// An error of the store, with its remedy.
-public struct AccountStoreError: Error, Sendable, Equatable {
+public struct AccountStoreError: Error, Sendable {
     /// The kind of an error.
     public enum Kind: Sendable, Equatable {
         /// The settings have no type of this name.
@@ -15,6 +15,10 @@ public struct AccountStoreError: Error, Sendable, Equatable {
         case signInNeeded(Account.SignInReason)
         /// The user, or the provider, denied access.
         case denied
+        /// The user, or the program, cancelled the call.
+        case cancelled
+        /// A function of the program, such as one that shows the sign-in page, threw ``AccountStoreError/underlyingError``.
+        case callback
         /// The sign-in did not finish in time.
         case timedOut
         /// The redirect does not belong to this sign-in, or to any.
@@ -67,10 +71,14 @@ public struct AccountStoreError: Error, Sendable, Equatable {
     public var hint: Hint?
     /// The provider's error, if there is one.
     public var provider: ProviderError?
+    /// The error of the program's own function, or of its storage or transport, if that caused this error. It can contain secrets, such as
+    /// a URL: do not log it.
+    public var underlyingError: (any Error)?
 
     /// Creates an error.
     public init(
-        _ kind: Kind, what: String, reason: String, remedy: Remedy, hint: Hint? = nil, provider: ProviderError? = nil
+        _ kind: Kind, what: String, reason: String, remedy: Remedy, hint: Hint? = nil, provider: ProviderError? = nil,
+        underlyingError: (any Error)? = nil
     ) {
         self.kind = kind
         self.what = what
@@ -78,10 +86,39 @@ public struct AccountStoreError: Error, Sendable, Equatable {
         self.remedy = remedy
         self.hint = hint
         self.provider = provider
+        self.underlyingError = underlyingError
     }
 }
 
-extension AccountStoreError: CustomStringConvertible {
-    /// The failed task and the reason.
+extension AccountStoreError: Redacted {
+    /// The failed task and the reason, without the underlying error.
     public var description: String { "\(what): \(reason)" }
+}
+
+extension AccountStoreError: Equatable {
+    /// Returns whether two errors have the same kind, texts, remedy and provider's error. ``underlyingError`` does not count.
+    public static func == (first: AccountStoreError, second: AccountStoreError) -> Bool {
+        first.kind == second.kind && first.what == second.what && first.reason == second.reason
+            && first.remedy == second.remedy && first.hint == second.hint && first.provider == second.provider
+    }
+}
+
+extension AccountStoreError: LocalizedError {
+    /// The failed task in a sentence, for an alert.
+    public var errorDescription: String? { what.sentence }
+    /// The reason in a sentence. It can contain the provider's text, with control characters escaped.
+    public var failureReason: String? { reason.sentence }
+    /// The remedy in a sentence.
+    public var recoverySuggestion: String? {
+        if let hint { return hint.description.sentence }
+        return switch remedy {
+        case .retryLater(let seconds?) where seconds > 0: "Try again in \(seconds) seconds."
+        case .retryLater: "Try again later."
+        case .signInAgain: "Sign in again."
+        case .changeSettings: "Correct the settings."
+        case .repairStore: "Check the account storage and its key."
+        case .askAdministrator: "Ask the administrator of your organization."
+        case .nothing: nil
+        }
+    }
 }

@@ -38,7 +38,7 @@ package struct ResourceDiscovery: Sendable {
 
     /// Asks a resource without a token, and reads its metadata. Sends no secret.
     ///
-    /// - Throws: ``AccountStoreError``, `CancellationError`
+    /// - Throws: ``AccountStoreError``
     package func describe(_ address: String) async throws -> Description {
         // The query can contain a secret.
         let shown = String(address.prefix { $0 != "?" && $0 != "#" })

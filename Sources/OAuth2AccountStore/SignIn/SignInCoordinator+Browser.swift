@@ -18,7 +18,7 @@ extension SignInCoordinator {
         let result = Promise<Account>()
         let receiver = RedirectReceiver(
             path: redirect.path.isEmpty ? "/" : redirect.path, result: result, reject: browser.reject
-        ) { try await self.handleRedirect($0, for: $1) }
+        ) { try await self.finish(redirect: $0, for: $1) }
         let listener: LoopbackListener
         do throws(LoopbackError) {
             let host = redirect.host.filter { $0 != "[" && $0 != "]" }
@@ -58,7 +58,7 @@ extension SignInCoordinator {
             do {
                 try await show(prepared)
             } catch {
-                result.finish(.failure(error))
+                result.finish(.failure(AccountStoreError.callback(error, what: "cannot show the sign-in page")))
             }
         }
         defer { showing.cancel() }

@@ -31,7 +31,7 @@ extension SignInCoordinator {
         do {
             try await show(DeviceCodePrompt(authorization))
         } catch {
-            throw CallbackError(error: error)
+            throw AccountStoreError.callback(error, what: "cannot show the code")
         }
         let response = try await deviceSignIn.tokens()
         return try await save(direct: response, requested, consented: requested.consent, connection, key)

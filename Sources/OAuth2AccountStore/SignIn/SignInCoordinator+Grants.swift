@@ -2,11 +2,20 @@ import Platform
 import OAuth2Protocol
 
 extension SignInCoordinator {
+    /// Signs in, and publishes the failure unless the user or the program cancelled.
     func signIn(
         to type: String, by method: SignInMethod = .browser, options: SignInOptions = .init()
     ) async throws -> Account {
+        try await publishingFailure { typeName in
+            typeName = type
+            return try await run(method, type, options)
+        }
+    }
+
+    private func run(_ method: SignInMethod, _ type: String, _ options: SignInOptions) async throws -> Account {
         switch method.kind {
         case .browser(let browser): return try await signInByBrowser(type, browser, options)
+        case .webSession(let present): return try await signInByWebSession(type, present, options)
         case .paste(let read): return try await signInByPaste(type, read, options)
         case .device(let show):
             return try await signingIn(type, options, offering: "device_authorization_endpoint") {
@@ -43,23 +52,15 @@ extension SignInCoordinator {
         }
     }
 
-    /// Runs a sign-in without a redirect, and publishes its failure.
+    /// Runs a sign-in without a redirect.
     private func signingIn(
         _ type: String, _ options: SignInOptions, offering endpoint: String? = nil,
         _ body: (ProviderClient) async throws -> Account
     ) async throws -> Account {
-        do {
-            let connection = try await client(ofSignInTo: type, options, offering: endpoint)
-            // The user should not sign in if the account cannot be saved.
-            try await storage.checkWritable()
-            return try await body(connection)
-        } catch let error as CallbackError {
-            throw error.error
-        } catch {
-            let failure = AccountStoreError.wrapping(error, what: "cannot sign in")
-            if !(failure is CancellationError) { publisher.publish(.signInFailed(type: type, failure)) }
-            throw failure
-        }
+        let connection = try await client(ofSignInTo: type, options, offering: endpoint)
+        // The user should not sign in if the account cannot be saved.
+        try await storage.checkWritable()
+        return try await body(connection)
     }
 
     private func signIn(
@@ -109,11 +110,6 @@ extension SignInCoordinator {
             senderKey: key,
             serviceGrant: serviceGrant)
     }
-}
-
-/// An error of the caller's own closure, which the caller gets unchanged.
-struct CallbackError: Error {
-    let error: any Error
 }
 
 extension TokenRequest.Grant {

@@ -94,29 +94,38 @@ final class SignInCoordinator: StoreCollaborator {
         return pending.withLock { $0.values.contains { $0.authorization.redirectURI.matches(text) } }
     }
 
-    func handleRedirect(_ url: URL, for expected: PreparedSignIn.ID? = nil) async throws -> Account {
-        try await handleRedirect(url.absoluteString, for: expected)
-    }
-
-    /// Finds the sign-in of a redirect by its state, redeems the code and saves the account. The redirect is the text as received.
+    /// Finds the sign-in of a redirect by its state, redeems the code and saves the account. Publishes a failure that ends the sign-in.
     ///
     /// - Parameter expected: The sign-in that the redirect must belong to. The default is any.
-    func handleRedirect(_ address: String, for expected: PreparedSignIn.ID? = nil) async throws -> Account {
+    func handleRedirect(_ url: URL, for expected: PreparedSignIn.ID? = nil) async throws -> Account {
         try await publishingFailure { typeName in
-            let (sign, redirect) = try take(address, expected)
+            let (sign, redirect) = try take(url.absoluteString, expected)
             typeName = sign.connection.type.name
             return try await finish(sign, try redirect.code.get(), redirectIssuer: redirect.issuer)
         }
     }
 
-    /// Runs the end of a sign-in, and publishes its failure if `body` names the account type.
+    /// Does the same for a sign-in that waits for its own redirect. The redirect is the text as received.
+    ///
+    /// - Parameter isOwn: Whether the redirect comes from the window of this sign-in: then no other visitor can have sent it.
+    func finish(redirect address: String, for expected: PreparedSignIn.ID, isOwn: Bool = false) async throws -> Account
+    {
+        try await AccountStoreError.wrappingErrors("cannot sign in") {
+            let (sign, redirect) = try take(address, expected, isOwn: isOwn)
+            return try await finish(sign, try redirect.code.get(), redirectIssuer: redirect.issuer)
+        }
+    }
+
+    /// Runs the end of a sign-in. Publishes its failure if `body` names the account type, and it is not cancelled.
     func publishingFailure(_ body: (_ typeName: inout String?) async throws -> Account) async throws -> Account {
         var typeName: String?
         do {
             return try await body(&typeName)
         } catch {
             let failure = AccountStoreError.wrapping(error, what: "cannot sign in")
-            if let typeName { publisher.publish(.signInFailed(type: typeName, failure)) }
+            if let typeName, failure.kind != .cancelled {
+                publisher.publish(.signInFailed(type: typeName, failure))
+            }
             throw failure
         }
     }
@@ -127,7 +136,7 @@ final class SignInCoordinator: StoreCollaborator {
     /// An error without a state ends the only sign-in that waits at its address: some providers omit the state. At an https address
     /// it does not, because there any visitor of a web server could end the sign-in of another.
     private func take(
-        _ address: String, _ expected: PreparedSignIn.ID?
+        _ address: String, _ expected: PreparedSignIn.ID?, isOwn: Bool = false
     ) throws -> (PendingSignIn, ReceivedRedirect) {
         let response = try AuthorizationResponse(redirect: address)
         let now = dependencies.now()
@@ -143,7 +152,7 @@ final class SignInCoordinator: StoreCollaborator {
                 }
                 guard let candidate = candidates.first else { throw OAuth2Error.redirect(.noPendingRequest) }
                 if !response.hasState, let error = response.providerError, candidates.count == 1,
-                    !candidate.authorization.redirectURI.isHTTPS
+                    isOwn || !candidate.authorization.redirectURI.isHTTPS
                 {
                     pending[candidate.authorization.state] = nil
                     return (candidate, ReceivedRedirect(code: .failure(.provider(error))))

@@ -12,6 +12,7 @@ public struct SignInMethod: Sendable {
 
     enum Kind: Sendable {
         case browser(BrowserSignIn)
+        case webSession(@Sendable (PreparedSignIn) async throws -> URL)
         case device(@Sendable (DeviceCodePrompt) async throws -> Void)
         case paste(@Sendable (URL) async throws -> String)
         case clientCredentials
@@ -39,6 +40,36 @@ public struct SignInMethod: Sendable {
         rejecting reject: @escaping @Sendable (AccountStoreError) async -> Void = { _ in }
     ) -> SignInMethod {
         SignInMethod(kind: .browser(BrowserSignIn(show: show, reject: reject)))
+    }
+}
+
+extension SignInMethod {
+    /// Signs in with a web authentication session or a web view of an app with a window, such as `ASWebAuthenticationSession` or
+    /// `WKWebView`.
+    ///
+    /// The function shows the URL of the sign-in and returns the URL of the redirect. With SwiftUI's web authentication session:
+    ///
+    /// ```swift
+    /// let account = try await store.signIn(to: "work", by: .webAuthenticationSession { signIn in
+    ///     try await webAuthenticationSession.authenticate(
+    ///         using: signIn.url, callbackURLScheme: signIn.redirectURI.scheme)
+    /// })
+    /// ```
+    ///
+    /// A web view returns the first URL for which ``PreparedSignIn/isRedirect(_:)`` is true, and does not load it. Prefer a session of the
+    /// system's browser: many providers reject web views (RFC 8252 section 8.12).
+    ///
+    /// The redirect URI of the settings has a scheme of the app, such as `com.example.app:/callback` or `msauth.com.example.app://auth`, or
+    /// is an https URL that the system associates with the app. The sign-in has the time limit of ``SignInOptions/timeout``.
+    ///
+    /// If the user closes the window, the function throws `CancellationError`, or the error of `ASWebAuthenticationSession`: then the
+    /// sign-in throws `cancelled`. For any other error it throws `callback` with ``AccountStoreError/underlyingError``.
+    ///
+    /// - Parameter present: Shows the URL and returns the complete URL of the redirect. It may be a function of the main actor.
+    public static func webAuthenticationSession(
+        presenting present: @escaping @Sendable (PreparedSignIn) async throws -> URL
+    ) -> SignInMethod {
+        SignInMethod(kind: .webSession(present))
     }
 }
 

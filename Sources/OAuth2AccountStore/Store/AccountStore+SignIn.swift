@@ -10,8 +10,8 @@ extension AccountStore {
     ///
     /// The same person signing in again updates their account in its place. A sign-in that fails changes nothing.
     ///
-    /// - Throws: ``AccountStoreError``: `denied`, `timedOut`, `settings` and what the provider or the network bring.
-    ///   `CancellationError` when the task is cancelled.
+    /// - Throws: ``AccountStoreError``: `cancelled` if the user closes the window or the task is cancelled, `callback` if a function of the
+    ///   method throws, `denied`, `timedOut`, and the errors of settings, provider and network.
     public func signIn(
         to type: String, by method: SignInMethod = .browser, options: SignInOptions = .init()
     ) async throws -> Account {

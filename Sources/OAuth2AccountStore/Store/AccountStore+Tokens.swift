@@ -33,14 +33,16 @@ extension AccountStore {
     ///     sign-in.
     /// - Throws: ``AccountStoreError``: `signInNeeded` only if the provider rejected the refresh or there is no refresh token, never for
     ///   an error of network or server. If claims are missing, ``AccountStoreError/provider`` has them for ``SignInOptions/claims``.
-    ///   `CancellationError` if the task is cancelled; the refresh continues for other callers.
+    ///   `cancelled` if the task is cancelled; the refresh continues for other callers.
     public func accessToken(
         for id: Account.ID, minimumValidity: Duration? = nil, scopes: Scope? = nil, resource: String? = nil,
         claims: String? = nil, policy: String? = nil, rejected: Secret? = nil
     ) async throws -> AccessToken {
-        try await broker.accessToken(
-            for: id, TokenKey(scope: scopes, resource: resource, claims: claims), policy: policy,
-            FreshnessRequirement(validity: minimumValidity.map { $0 / .seconds(1) }, rejected: rejected))
+        try await AccountStoreError.convertingCancellation(RefreshOutcome.failure) {
+            try await broker.accessToken(
+                for: id, TokenKey(scope: scopes, resource: resource, claims: claims), policy: policy,
+                FreshnessRequirement(validity: minimumValidity.map { $0 / .seconds(1) }, rejected: rejected))
+        }
     }
 
     /// Returns the scope tokens that the provider did not grant to an account.
@@ -65,7 +67,9 @@ extension AccountStore {
     package func refreshedToken(
         for id: Account.ID, scopes: Scope? = nil, policy: String? = nil
     ) async throws -> AccessToken {
-        try await broker.refreshedToken(for: id, TokenKey(scope: scopes), policy: policy)
+        try await AccountStoreError.convertingCancellation(RefreshOutcome.failure) {
+            try await broker.refreshedToken(for: id, TokenKey(scope: scopes), policy: policy)
+        }
     }
 
     /// Waits until no refresh is in progress. If the process ends during a refresh, a refresh token that the provider has rotated but

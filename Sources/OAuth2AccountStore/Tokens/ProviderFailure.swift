@@ -70,9 +70,7 @@ struct ProviderFailure: Codable, Sendable, Equatable {
         } else {
             return nil
         }
-        guard var error = AccountStoreError.wrapping(cause, what: RefreshOutcome.failure) as? AccountStoreError else {
-            return nil
-        }
+        var error = AccountStoreError.wrapping(cause, what: RefreshOutcome.failure)
         error.reason += " (an earlier request; no other was sent)"
         error.remedy = .retryLater(after: seconds)
         error.hint = nil

@@ -108,8 +108,8 @@ struct TokenRefresher: StoreCollaborator {
         return .kept(cached, because: failure)
     }
 
-    private static func isTransient(_ error: any Error) -> Bool {
-        if case .retryLater? = (error as? AccountStoreError)?.remedy { return true }
+    private static func isTransient(_ error: AccountStoreError) -> Bool {
+        if case .retryLater = error.remedy { return true }
         return false
     }
 

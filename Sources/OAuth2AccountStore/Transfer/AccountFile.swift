@@ -203,3 +203,14 @@ public struct AccountFileError: Error, Sendable, Equatable, CustomStringConverti
         "\(source)\(location.map { ", \($0)" } ?? ""): expected \(expected), found \(found)"
     }
 }
+
+extension AccountFileError: LocalizedError {
+    /// The failure in a sentence, for an alert.
+    public var errorDescription: String? { "Cannot read the accounts in the file." }
+    /// The reason in a sentence.
+    public var failureReason: String? { description.sentence }
+    /// The remedy in a sentence.
+    public var recoverySuggestion: String? {
+        isEncrypted ? "Decrypt the file, and use the result." : "Choose another file, or export the accounts again."
+    }
+}

@@ -88,6 +88,9 @@ public struct RedirectURI: Sendable, Equatable {
     /// Whether the redirect goes to a web server.
     package var isHTTPS: Bool { components.scheme == "https" }
 
+    /// The scheme in lower case, such as `https` or `com.example.app`.
+    public var scheme: String { components.scheme }
+
     /// The host as written, in lower case; IPv6 in brackets.
     public var host: String {
         let authority = components.authority ?? ""

@@ -1,3 +1,4 @@
+import Platform
 import JOSE
 import StrictJSON
 
@@ -163,4 +164,11 @@ extension IDTokenError {
             }
         self.init(kind)
     }
+}
+
+extension IDTokenError: LocalizedError {
+    /// The failure in a sentence, for an alert.
+    public var errorDescription: String? { "The ID token was rejected." }
+    /// The reason in a sentence.
+    public var failureReason: String? { explanation.sentence }
 }

@@ -167,3 +167,35 @@ extension OAuth2Error: CustomStringConvertible {
         }
     }
 }
+
+extension ProviderError: LocalizedError {
+    /// The failure in a sentence, for an alert.
+    public var errorDescription: String? { "The provider rejected the request." }
+    /// The error code in a sentence, without the provider's text.
+    public var failureReason: String? { OAuth2Error.provider(self).description.sentence }
+}
+
+extension OAuth2Error: LocalizedError {
+    /// The failure in a sentence, for an alert.
+    public var errorDescription: String? {
+        switch self {
+        case .provider(let error): error.errorDescription
+        case .http: "The provider did not accept the request."
+        case .invalidResponse, .unsupportedTokenType: "The provider's response cannot be used."
+        case .redirect(let error): error.errorDescription
+        case .idToken(let error): error.errorDescription
+        case .configuration: "The request cannot be sent."
+        }
+    }
+    /// The reason in a sentence, without the provider's text.
+    public var failureReason: String? { description.sentence }
+    /// The remedy in a sentence.
+    public var recoverySuggestion: String? {
+        switch self {
+        case _ where isTransient: retryAfter.map { "Try again in \($0) seconds." } ?? "Try again later."
+        case .redirect(let error): error.recoverySuggestion
+        case .configuration: "Correct the settings."
+        default: nil
+        }
+    }
+}

@@ -1,3 +1,5 @@
+import Platform
+
 /// The reason why a redirect is rejected.
 public struct RedirectError: Error, Sendable, Equatable {
     /// The check that failed.
@@ -77,4 +79,13 @@ public struct RedirectError: Error, Sendable, Equatable {
         case .noPendingRequest: "no sign-in is waiting for it"
         }
     }
+}
+
+extension RedirectError: LocalizedError {
+    /// The failure in a sentence, for an alert.
+    public var errorDescription: String? { "The redirect was rejected." }
+    /// The reason in a sentence.
+    public var failureReason: String? { explanation.sentence }
+    /// The remedy in a sentence.
+    public var recoverySuggestion: String? { "Start the sign-in again." }
 }

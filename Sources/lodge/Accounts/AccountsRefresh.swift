@@ -134,7 +134,7 @@ import StrictJSON
         do {
             let token = try await store.refreshedToken(for: account.id)
             return .refreshed(expiry: token.expiry)
-        } catch is CancellationError {
+        } catch  where error.isCancellation {
             throw CancellationError()
         } catch {
             var error = error

@@ -46,6 +46,10 @@ extension CommandError {
         switch error {
         case let error as CommandError: self = error
         case let error as UsageError: self.init(error)
+        // A function of this command failed during a sign-in.
+        case let error as AccountStoreError where error.kind == .callback && error.underlyingError != nil:
+            self.init(failure: error.underlyingError ?? error)
+        case let error as AccountStoreError where error.kind == .cancelled: self.init(.interrupted, "interrupted")
         case let error as AccountStoreError: self.init(account: error)
         case let error as DirectoryError: self.init(directory: error)
         case let error as OfflineIndexError:
@@ -105,8 +109,9 @@ extension CommandError {
         case .denied: .notPermitted
         case .timedOut, .redirectRefused: .signInNeeded
         case .network: .network
+        case .cancelled: .interrupted
         case .unavailable, .tooManySignIns: .unavailable
-        case .invalidAnswer, .refused: .failed
+        case .invalidAnswer, .refused, .callback: .failed
         case .storage, .key, .damagedRecord: .store
         }
     }

@@ -171,18 +171,19 @@ import Platform
             return .grantError("authorization_pending")
         }
         let run = try await run(provider)
-        #expect(run.error is CancellationError)
+        #expect(run.failure?.kind == .cancelled)
         #expect(provider.requests(to: "/token").count == 1)
     }
 
-    @Test func `an error of the display closure is thrown unchanged`() async throws {
+    @Test func `an error of the program's function that shows the code is the underlying error`() async throws {
         struct NoScreen: Error {}
         let provider = try GrantProvider()
         provider.answer("/device", inTurn: .grant(Self.codes))
         let store = try await provider.store(["scopes": ["read"]])
-        await #expect(throws: NoScreen.self) {
+        let error = try await grantFailure {
             try await store.signIn(to: "t", by: .device { _ in throw NoScreen() })
         }
+        #expect(error?.kind == .callback && error?.underlyingError is NoScreen)
         #expect(provider.requests(to: "/token").isEmpty)
     }
 

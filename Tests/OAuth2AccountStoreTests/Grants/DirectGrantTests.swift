@@ -105,7 +105,7 @@ import Platform
 
     @Test func `an error that a settings key solves names the key`() {
         func hint(_ error: OAuth2Error) -> String? {
-            (AccountStoreError.wrapping(error, what: "x") as? AccountStoreError)?.hint?.description
+            AccountStoreError.wrapping(error, what: "x").hint?.description
         }
         #expect(hint(.idToken(IDTokenError(.algorithmNotAllowed)))?.contains("idTokenSigningAlgorithm") == true)
         #expect(hint(.idToken(IDTokenError(.weakKey)))?.contains("HS512 of 64") == true)

@@ -3,6 +3,7 @@ import HTTPExchange
 import JOSE
 import OAuth2Protocol
 import Platform
+import StorageSuite
 import StoreTestSupport
 import TestSupport
 import Testing
@@ -109,8 +110,13 @@ struct ServerSignInTests {
         #expect(test.store.signIns.pending.withLock { Array($0.keys) } == [first.id])
     }
 
-    @Test func `another worker finishes a sealed sign-in`() async throws {
-        let (one, two, _) = try await workers()
+    @Test(arguments: StorageKind.allCases)
+    func `another worker finishes a sealed sign-in`(kind: StorageKind) async throws {
+        let (storage, directory) = try kind.make()
+        let type = try TestStore.type(redirect: callback)
+        let one = try await TestStore(types: [type], storage: storage)
+        let second: any AccountStorage = kind == .sqlite ? SQLiteStorage(directory: directory.store) : storage
+        let two = try await TestStore(types: [type], storage: second, provider: one.provider)
         let prepared = try await one.store.prepareSignIn(to: "graph")
         let redirect = one.provider.approve(prepared)
         let cookie = try one.store.seal(prepared)
@@ -120,6 +126,8 @@ struct ServerSignInTests {
         let account = try await two.store.handleRedirect(redirect, sealed: cookie)
         #expect(account.subject == "ada")
         #expect(try await one.store.accounts().map(\.id) == [account.id])
+        let again = try await failure { try await one.store.handleRedirect(redirect, sealed: cookie) }
+        #expect(again?.kind == .redirectRefused && one.provider.count("/token") == 1)
     }
 
     @Test func `a sealed sign-in needs no memory`() async throws {
