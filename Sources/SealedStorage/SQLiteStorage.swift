@@ -20,6 +20,8 @@ public actor SQLiteStorage: AccountStorage, RecordRescue {
     private var hasIdentities = false
     private var openedFile: SQLiteStoreFile.Identity?
 
+    /// The folder of the file.
+    public nonisolated let directory: StoreLocation
     /// The path of the file.
     public nonisolated var location: String { file.path }
 
@@ -31,6 +33,7 @@ public actor SQLiteStorage: AccountStorage, RecordRescue {
         directory: StoreLocation,
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
+        self.directory = directory
         file = SQLiteStoreFile(in: directory)
         rescueFolder = RescueFolder(directory)
         locks = FileLock(path: directory.lockFile, sleep: sleep)

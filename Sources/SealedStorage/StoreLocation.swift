@@ -13,7 +13,10 @@ public struct StoreLocation: Sendable, Equatable {
     /// Creates the user's default location for an application: `$XDG_DATA_HOME/<application>` or
     /// `~/.local/share/<application>`, on Apple's systems `~/Library/Application Support/<application>`.
     ///
-    /// If the environment names no home, the path is empty, and the store cannot be opened: it never writes to the current folder.
+    /// If the environment names no home, or the identifier is not one part of a path, the path is empty, and the store cannot be opened: it
+    /// never writes to the current folder.
+    ///
+    /// - Parameter application: The identifier of the application, such as `com.example.people`.
     public init(
         application: String, environment: [String: String] = ProcessInfo.processInfo.environment
     ) {
@@ -21,7 +24,13 @@ public struct StoreLocation: Sendable, Equatable {
         let folder = platformValue(linux: "/.local/share/", darwin: "/Library/Application Support/")
         // The XDG Base Directory Specification requires programs to ignore a relative path.
         let base = absolute("XDG_DATA_HOME").map { $0 + "/" } ?? absolute("HOME").map { $0 + folder }
-        self.init(base.map { $0 + application } ?? "")
+        self.init(base.flatMap { Self.isIdentifier(application) ? $0 + application : nil } ?? "")
+    }
+
+    /// Returns whether a text can be the identifier of an application: one visible part of a path.
+    package static func isIdentifier(_ text: String) -> Bool {
+        !text.isEmpty && !text.hasPrefix(".")
+            && text.unicodeScalars.allSatisfy { $0 != "/" && $0.value >= 0x20 && $0.value != 0x7F }
     }
 
     /// The reason why there is no default location.

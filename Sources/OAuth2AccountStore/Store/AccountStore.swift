@@ -37,34 +37,63 @@ public actor AccountStore {
     nonisolated var signer: RequestSigner { RequestSigner(context: context, broker: broker) }
     nonisolated var exchanger: TokenExchanger { TokenExchanger(context: context, broker: broker) }
 
-    /// Opens a store.
+    /// Creates the store of an application in its default location: a SQLite database in `StoreLocation(application:)`. Programs that name
+    /// the same application share the store.
     ///
     /// - Parameters:
-    ///   - settings: the account types.
-    ///   - application: The folder of the default location: see `StoreLocation/init(application:environment:)`. The default is the
-    ///     name of the process.
-    ///   - storage: where records are kept; nil: SQLite in the default location.
-    ///   - custody: who keeps the key; nil: the place that the storage remembers, among `keyLocations`.
-    ///   - keyLocations: where the key may be; nil: beside that database, or where the storage remembers.
-    ///   - dependencies: the outside world.
-    ///   - watchesOtherProcesses: whether changes made by other processes become events here.
+    ///   - settings: The account types.
+    ///   - application: The identifier of the application, such as `com.example.people`: one part of a path.
+    ///   - custody: The storage of the key. The default is the location that the store remembers; a new store has a key file.
+    ///   - dependencies: The network, the time, randomness and the browser.
+    ///   - watchesOtherProcesses: Whether changes made by other processes become events here.
     ///   - maximumPendingSignIns: The maximum number of sign-ins that wait for their redirect in memory, each for its time limit. The
     ///     default is 1,000. Beyond it, ``prepareSignIn(to:options:redirectURI:)`` throws `tooManySignIns`; no sign-in ends another one.
-    /// - Throws: ``AccountStoreError`` when the storage or the key is unusable. A locked or missing key is never an empty store.
+    /// - Throws: ``AccountStoreError``: `settings` if the identifier is not one part of a path; `storage` or `key` if the storage or the key
+    ///   cannot be used. A locked or missing key is never an empty store.
     public init(
-        settings: Settings, application: String = ProcessInfo.processInfo.processName,
-        storage: (any AccountStorage)? = nil, custody: (any KeyCustody)? = nil, keyLocations: KeyLocations? = nil,
-        dependencies: Dependencies = .system, watchesOtherProcesses: Bool = true,
+        settings: Settings, application: String, custody: (any KeyCustody)? = nil,
+        dependencies: Dependencies = .system, watchesOtherProcesses: Bool = true, maximumPendingSignIns: Int = 1_000
+    ) async throws {
+        guard StoreLocation.isIdentifier(application) else {
+            throw AccountStoreError(
+                .settings, what: "cannot open the account store",
+                reason: "the identifier of the application is \(application.debugDescription)", remedy: .nothing,
+                hint: "use an identifier such as com.example.people, without a slash")
+        }
+        let location = StoreLocation(application: application, environment: dependencies.environment)
+        try await self.init(
+            settings: settings, storage: SQLiteStorage(directory: location), custody: custody,
+            keyLocations: KeyLocations(directory: location, environment: dependencies.environment),
+            dependencies: dependencies, watchesOtherProcesses: watchesOtherProcesses,
+            maximumPendingSignIns: maximumPendingSignIns)
+    }
+
+    /// Creates a store in a storage of your choice.
+    ///
+    /// - Parameters:
+    ///   - settings: The account types.
+    ///   - storage: The storage of the records.
+    ///   - custody: The storage of the key. The default is the location that the storage remembers, among `keyLocations`.
+    ///   - keyLocations: The possible locations of the key. The default is the folder of a `SQLiteStorage`; another storage has none.
+    ///   - dependencies: The network, the time, randomness and the browser.
+    ///   - watchesOtherProcesses: Whether changes made by other processes become events here.
+    ///   - maximumPendingSignIns: The maximum number of sign-ins that wait for their redirect in memory, each for its time limit. The
+    ///     default is 1,000. Beyond it, ``prepareSignIn(to:options:redirectURI:)`` throws `tooManySignIns`; no sign-in ends another one.
+    /// - Throws: ``AccountStoreError``: `storage` or `key` if the storage or the key cannot be used. A locked or missing key is never an
+    ///   empty store.
+    public init(
+        settings: Settings, storage: any AccountStorage, custody: (any KeyCustody)? = nil,
+        keyLocations: KeyLocations? = nil, dependencies: Dependencies = .system, watchesOtherProcesses: Bool = true,
         maximumPendingSignIns: Int = 1_000
     ) async throws {
-        let location = StoreLocation(application: application, environment: dependencies.environment)
         self.settings = settings
         self.dependencies = dependencies
         self.maximumPendingSignIns = maximumPendingSignIns
-        let storage = storage ?? SQLiteStorage(directory: location)
         do {
-            let locations = keyLocations ?? KeyLocations(directory: location, environment: dependencies.environment)
-            let opened = try await KeyLoader(storage: storage, given: custody, locations: locations).open()
+            let opened = try await KeyLoader(
+                storage: storage, given: custody,
+                locations: try keyLocations ?? Self.keyLocations(of: storage, custody, dependencies)
+            ).open()
             self.custody = opened.custody
             let reader = AccountReader(storage: storage, seal: RecordSeal(key: opened.key), cache: RecordCache())
             let publisher = ChangePublisher(reader: reader, sleep: dependencies.sleep)
@@ -90,6 +119,20 @@ public actor AccountStore {
     }
 
     deinit { publisher.close() }
+
+    /// Returns the possible locations of the key of a storage: its own folder.
+    private static func keyLocations(
+        of storage: any AccountStorage, _ custody: (any KeyCustody)?, _ dependencies: Dependencies
+    ) throws -> KeyLocations {
+        if let storage = storage as? SQLiteStorage {
+            return KeyLocations(directory: storage.directory, environment: dependencies.environment)
+        }
+        // The key is not in a folder.
+        if custody != nil { return KeyLocations(directory: StoreLocation(""), environment: dependencies.environment) }
+        throw AccountStoreError(
+            .key, what: "cannot open the account store", reason: "the location of the key is not specified",
+            remedy: .nothing, hint: "pass the storage of the key, or its possible locations")
+    }
 
     /// Returns the transport for a type's requests, with the certificate authorities that its settings name.
     public nonisolated func transport(for type: AccountType) -> any HTTPTransport {

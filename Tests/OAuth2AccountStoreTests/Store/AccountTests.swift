@@ -161,10 +161,37 @@ struct AccountTests {
         guard path.isEmpty else { return }
         let error = try await failure {
             try await AccountStore(
-                settings: try Settings(types: [try TestStore.type()]),
+                settings: try Settings(types: [try TestStore.type()]), application: "people",
                 dependencies: Dependencies(transport: Providers(all: []), environment: environment))
         }
         #expect(error?.reason.contains("HOME is not set") == true)
         #expect(error?.hint?.actions.first as? StorageRemedy == .chooseStore(.any))
+    }
+
+    @Test(arguments: ["", "a/b", "..", ".hidden", "/tmp", "a\u{0}b"])
+    func `an identifier that is not one part of a path opens no store`(application: String) async throws {
+        let home = try TemporaryDirectory()
+        let settings = try Settings(types: [TestStore.type()])
+        let dependencies = Dependencies(transport: Providers(all: []), environment: ["HOME": home.path])
+        let error = try await failure {
+            try await AccountStore(settings: settings, application: application, dependencies: dependencies)
+        }
+        #expect(error?.kind == .settings)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home.path).isEmpty)
+        #expect(StoreLocation(application: application, environment: ["HOME": home.path]).path.isEmpty)
+    }
+
+    @Test func `a storage without a folder requires the location of the key`() async throws {
+        let settings = try Settings(types: [TestStore.type()])
+        let error = try await failure { try await AccountStore(settings: settings, storage: MemoryStorage()) }
+        #expect(error?.kind == .key)
+    }
+
+    @Test func `the key of a SQLite storage is in its folder`() async throws {
+        let folder = try TemporaryDirectory()
+        let store = try await AccountStore(
+            settings: try Settings(types: [TestStore.type()]), storage: SQLiteStorage(directory: folder.store),
+            watchesOtherProcesses: false)
+        #expect(store.keyLocation.contains(folder.store.keyFile))
     }
 }
