@@ -13,7 +13,7 @@ let store = try await AccountStore(settings: settings, application: "com.example
 let observer = NotificationCenter.default.addObserver(
     forName: .accountStoreAccountsDidChange, object: store, queue: nil
 ) { notification in
-    print("notification:", notification.userInfo?[AccountStore.accountTypeKey] ?? "")
+    print("notification:", notification.userInfo?[AccountStore.accountTypeKey] ?? "an account was removed")
 }
 
 // The stream, which contains each event.
@@ -21,7 +21,7 @@ let events = store.events()
 
 let account = try await store.signIn(to: settings.defaultType, by: .browser)
 try await store.setUserData(["favourite": "tea"], for: account.id)
-_ = try await store.signOut(account.id)
+try await store.signOut(account.id)
 
 watching: for await event in events {
     switch event {

@@ -23,7 +23,7 @@ import Testing
         #expect(output.status == 0, "\(output.errors)")
         #expect(
             output.lines == [
-                "notification: local", "notification: local", "added ada@contoso.example",
+                "notification: local", "notification: an account was removed", "added ada@contoso.example",
                 "data of ada@contoso.example is [\"favourite\": \"tea\"]", "removed an account of type local",
             ])
     }

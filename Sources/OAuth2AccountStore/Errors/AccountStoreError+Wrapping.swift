@@ -58,6 +58,10 @@ extension AccountStoreError {
             remedy: .signInAgain)
     }
 
+    /// The error of a request for a missing account.
+    static let noAccount = AccountStoreError(
+        .unknownAccount, what: "cannot send the request", reason: "there is no account", remedy: .signInAgain)
+
     static func dpopKeyMissing(_ id: Account.ID) -> AccountStoreError {
         AccountStoreError(
             .damagedRecord, what: "cannot use account \(id)", reason: "the key that its tokens are bound to is missing",

@@ -4,19 +4,31 @@
     import Foundation
     import Synchronization
 
-    /// The notifications of a store, as NXOAuth2 had them. The object is always the ``AccountStore``.
+    /// The notifications of a store: one name for each event, with the meaning of NXOAuth2Client. The object is always the
+    /// ``AccountStore``.
     ///
     /// Each is posted after the change is saved, on no particular thread.
     extension Notification.Name {
-        /// An account was added or removed. User info: ``AccountStore/newAccountKey`` for an added one, and
-        /// ``AccountStore/accountTypeKey``.
+        /// An account was added or removed, posted in addition to ``accountStoreDidAddAccount`` or ``accountStoreDidRemoveAccount``. As in
+        /// NXOAuth2Client, an added account has user info, ``AccountStore/newAccountKey`` and ``AccountStore/accountTypeKey``, and a removed
+        /// one has none.
         public static let accountStoreAccountsDidChange = Notification.Name(
             "OAuth2AccountStoreAccountsDidChangeNotification")
+        /// An account was added. User info: ``AccountStore/newAccountKey``, ``AccountStore/accountTypeKey``.
+        public static let accountStoreDidAddAccount = Notification.Name("OAuth2AccountStoreDidAddAccountNotification")
+        /// An account was removed. User info: ``AccountStore/accountIDKey``, ``AccountStore/accountTypeKey``.
+        public static let accountStoreDidRemoveAccount = Notification.Name(
+            "OAuth2AccountStoreDidRemoveAccountNotification")
+        /// Another process made too many changes to list them: read the accounts again. No user info.
+        public static let accountStoreDidChangeManyAccounts = Notification.Name(
+            "OAuth2AccountStoreDidChangeManyAccountsNotification")
         /// A sign-in failed. User info: ``AccountStore/accountTypeKey``, ``AccountStore/errorKey``.
         public static let accountStoreDidFailToRequestAccess =
             Notification.Name("OAuth2AccountStoreDidFailToRequestAccessNotification")
         /// The app's own data of an account changed. User info: ``AccountStore/accountKey``.
         public static let accountDidChangeUserData = Notification.Name("OAuth2AccountDidChangeUserDataNotification")
+        /// The user of an account signed in again, or its name changed. User info: ``AccountStore/accountKey``.
+        public static let accountDidChangeProfile = Notification.Name("OAuth2AccountDidChangeProfileNotification")
         /// An account has new tokens. User info: ``AccountStore/accountKey``.
         public static let accountDidChangeAccessToken = Notification.Name(
             "OAuth2AccountDidChangeAccessTokenNotification")
@@ -38,22 +50,30 @@
         func post(_ event: AccountEvent) {
             guard let object = sender.withLock({ $0.object }) else { return }
             typealias Key = NotificationKey
-            let accounts = Notification.Name.accountStoreAccountsDidChange
-            let (name, info): (Notification.Name, [String: Any]) =
+            let (name, info): (Notification.Name, [String: Any]?) =
                 switch event {
-                case .added(let account): (accounts, [Key.newAccount: account, Key.accountType: account.type])
-                case .removed(_, let type): (accounts, [Key.accountType: type])
+                case .added(let account):
+                    (.accountStoreDidAddAccount, [Key.newAccount: account, Key.accountType: account.type])
+                case .removed(let id, let type):
+                    (.accountStoreDidRemoveAccount, [Key.accountID: id, Key.accountType: type])
                 case .accessTokenChanged(let account): (.accountDidChangeAccessToken, [Key.account: account])
                 case .accessTokenLost(let account): (.accountDidLoseAccessToken, [Key.account: account])
                 case .userDataChanged(let account): (.accountDidChangeUserData, [Key.account: account])
-                case .profileChanged(let account): (accounts, [Key.account: account, Key.accountType: account.type])
+                case .profileChanged(let account): (.accountDidChangeProfile, [Key.account: account])
                 case .signInFailed(let type, let error):
                     (.accountStoreDidFailToRequestAccess, [Key.accountType: type, Key.error: error])
                 case .accessTokenFailed(let account, let error):
                     (.accountDidFailToGetAccessToken, [Key.account: account, Key.error: error])
-                case .manyChanges: (accounts, [:])
+                case .manyChanges: (.accountStoreDidChangeManyAccounts, nil)
                 }
-            NotificationCenter.default.post(name: name, object: object, userInfo: info)
+            let center = NotificationCenter.default
+            center.post(name: name, object: object, userInfo: info)
+            // Observers of NXOAuth2Client read from the user info whether the account is new.
+            switch event {
+            case .added: center.post(name: .accountStoreAccountsDidChange, object: object, userInfo: info)
+            case .removed: center.post(name: .accountStoreAccountsDidChange, object: object, userInfo: nil)
+            default: break
+            }
         }
     }
 #else
@@ -67,6 +87,7 @@
 /// The keys of a notification's user info.
 enum NotificationKey {
     static let account = "account"
+    static let accountID = "accountID"
     static let newAccount = "newAccount"
     static let accountType = "accountType"
     static let error = "error"

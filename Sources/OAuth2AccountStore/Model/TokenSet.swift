@@ -37,6 +37,12 @@ struct TokenSet: Codable, Sendable, Equatable {
             response.additional.members.isEmpty ? nil : Secret(JSONValue.object(response.additional).text())
     }
 
+    /// Removes every token. The account cannot be used without a new sign-in.
+    mutating func removeAll() {
+        accessToken = Secret("")
+        (refreshToken, idToken, additional, refreshIn) = (nil, nil, nil, nil)
+    }
+
     /// Returns these tokens after a refresh: members that the response does not have remain (RFC 6749 section 6).
     func refreshed(by new: TokenSet) -> TokenSet {
         var tokens = new.key.isMain ? new : self

@@ -42,10 +42,36 @@ struct ActiveAccounts: Sendable {
         return newest
     }
 
-    func previous(ofType type: String) async throws -> Account? {
+    func previous(ofType type: String, includingSignedOut: Bool) async throws -> Account? {
+        if includingSignedOut, let account = try await signedOut(ofType: type) { return account }
         guard let account = try await account(named: Self.previous(type), ofType: type) else { return nil }
         // After the removal of its successor it can be the current one again.
         return try await isCurrent(account) ? nil : account
+    }
+
+    /// Saves the identity of an account of a shared device before its sign-out.
+    func noteSignOut(of record: AccountRecord) async throws {
+        var record = record
+        record.tokens.removeAll()
+        record.additionalTokens = nil
+        record.policySignIns = nil
+        record.senderKey = nil
+        record.userData = nil
+        record.claims = nil
+        let name = Self.signedOut(record.type)
+        try await storage.setValue(try repository.seal.seal(Array(JSONEncoder().encode(record)), for: name), for: name)
+    }
+
+    /// Returns the account of a type that was signed out last, unless its user is signed in again.
+    private func signedOut(ofType type: String) async throws -> Account? {
+        let name = Self.signedOut(type)
+        guard let sealed = try await storage.value(name), let plain = repository.seal.open(sealed, for: name),
+            let record = try? JSONDecoder().decode(AccountRecord.self, from: Data(plain))
+        else { return nil }
+        let account = Account(record: record, position: 0)
+        let current = try await current(ofType: type)
+        let isSame = current.map { $0.issuer == account.issuer && $0.subject == account.subject } ?? false
+        return isSame ? nil : account
     }
 
     /// Returns whether an account is its type's current one. If the record of the current one is damaged, none is.
@@ -85,5 +111,6 @@ struct ActiveAccounts: Sendable {
 
     private static let active = "active"
     private static func current(_ type: String) -> String { "current:\(type)" }
+    private static func signedOut(_ type: String) -> String { "signed-out:\(type)" }
     private static func previous(_ type: String) -> String { "previous:\(type)" }
 }

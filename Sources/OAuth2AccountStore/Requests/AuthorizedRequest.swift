@@ -10,7 +10,7 @@ import OAuth2Protocol
 struct AuthorizedRequest: Sendable {
     let signer: RequestSigner
     let request: HTTPRequest
-    /// The account; `nil`: the request is sent unchanged.
+    /// The account. Without one, the request is not sent.
     let id: Account.ID?
     let scopes: Scope?
     let resource: String?
@@ -23,7 +23,8 @@ struct AuthorizedRequest: Sendable {
         _ send: (any HTTPTransport, HTTPRequest) async throws -> (head: HTTPResponse, response: Response)
     ) async throws -> Response {
         let providers = signer.providers
-        guard let id else { return try await send(providers.plainTransport, request).response }
+        // A program that expects an account must not send the request without a token.
+        guard let id else { throw AccountStoreError.noAccount }
         // The content of some requests can be read only once.
         let isReplayable = request.content?.isReplayable ?? true
         var attempts = SignedAttempts(hints: providers.hints)

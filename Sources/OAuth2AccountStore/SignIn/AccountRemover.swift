@@ -10,7 +10,12 @@ struct AccountRemover: StoreCollaborator {
     /// Removes an account from the storage. Does nothing if there is none.
     func remove(_ id: Account.ID) async throws {
         try await AccountStoreError.wrappingErrors("cannot remove the account") {
-            let policies = (try? await repository.read(id))?.record.policySignIns?.keys.sorted() ?? []
+            let record = (try? await repository.read(id))?.record
+            let policies = record?.policySignIns?.keys.sorted() ?? []
+            if settings.deviceMode == .shared, let record, record.serviceGrant == nil {
+                // A sign-out must not fail because of this.
+                try? await ActiveAccounts(repository: repository).noteSignOut(of: record)
+            }
             let isRemoved = try await repository.remove(id)
             history.setPendingUpdate(nil, id)
             await TokenRescue(context: context, history: history).remove(id)

@@ -65,13 +65,16 @@ extension AccountStore {
         }
     }
 
-    /// The account of a type that was the current one before the present one; nil when there was none, or when it was removed. With
-    /// ``currentAccount(ofType:)`` a program sees that another person uses the device now.
+    /// Returns the account of a type that was the current one before the present one, or `nil` if there was none. With
+    /// ``currentAccount(ofType:)`` a program sees that another user uses the device now.
     ///
-    /// - Throws: ``AccountStoreError``, also when its record is damaged.
+    /// On a shared device (`DeviceMode/shared`) it also returns an account that was signed out, until its user signs in again: with its
+    /// identity and names, without tokens, claims and user data. Otherwise an account that was removed is `nil`.
+    ///
+    /// - Throws: ``AccountStoreError``, also if its record is damaged.
     public func previousAccount(ofType type: String) async throws -> Account? {
         try await AccountStoreError.wrappingErrors("cannot read the accounts") {
-            try await activeAccounts.previous(ofType: type)
+            try await activeAccounts.previous(ofType: type, includingSignedOut: settings.deviceMode == .shared)
         }
     }
 
@@ -93,16 +96,18 @@ extension AccountStore {
         }
     }
 
-    /// Saves the app's own data with an account; nil removes it. It is sealed with the tokens.
+    /// Saves the app's own data with an account, sealed with the tokens; `nil` removes it. Returns the account with the data.
     ///
-    /// - Throws: ``AccountStoreError``; `EncodingError` when the value cannot be encoded.
-    public func setUserData(_ value: (some Encodable)?, for id: Account.ID) async throws {
+    /// - Throws: ``AccountStoreError``; `EncodingError` if the value cannot be encoded.
+    @discardableResult
+    public func setUserData(_ value: (some Encodable)?, for id: Account.ID) async throws -> Account {
         // In an array, because some decoders reject a JSON text that is a string or a number.
         let bytes = try value.map { try JSONEncoder().encode([$0]) }
         let saved = try await AccountStoreError.wrappingErrors("cannot save the account's data") {
             try await repository.update(id, .userData) { $0.userData = bytes }
         }
-        guard saved != nil else { throw AccountStoreError.unknownAccount(id) }
+        guard let saved else { throw AccountStoreError.unknownAccount(id) }
+        return saved.account
     }
 
     /// Gives an account a name of one's own, by which it is shown and found; nil or an empty name takes it away.
@@ -139,6 +144,7 @@ extension AccountStore {
     ///     is not to be asked either. With neither of the two the network is not used.
     /// - Returns: What was done. The account is gone here even when the provider could not be reached.
     /// - Throws: ``AccountStoreError`` when the account could not be removed; then nothing was done.
+    @discardableResult
     public func signOut(
         _ id: Account.ID, revoking: Bool = true, endingBrowserSession: Bool? = nil
     ) async throws -> SignOutReport {

@@ -9,6 +9,8 @@ extension AccountStore {
     extension AccountStore {
         /// User info: the account concerned, an ``Account``.
         public static let accountKey = NotificationKey.account
+        /// User info: the identifier of the account that was removed, an ``Account/ID``.
+        public static let accountIDKey = NotificationKey.accountID
         /// User info: the account that was added, an ``Account``.
         public static let newAccountKey = NotificationKey.newAccount
         /// User info: the name of the account's type, a `String`.

@@ -10,7 +10,7 @@ extension AccountStore {
     ///
     /// - Parameters:
     ///   - request: the request. An `Authorization` field that it has is replaced.
-    ///   - id: the account; nil: nobody's. The request is given back as it is.
+    ///   - id: The account. Without one, the call throws `unknownAccount`.
     ///   - scopes: what the token must be good for; nil: whatever was granted.
     ///   - resource: the service that the token is for (RFC 8707); nil: those of the settings.
     ///   - rejected: a token that the resource refused: it counts as used up.
@@ -20,7 +20,7 @@ extension AccountStore {
         _ request: HTTPRequest, for id: Account.ID?, scopes: Scope? = nil, resource: String? = nil,
         rejected: Secret? = nil
     ) async throws -> HTTPRequest {
-        guard let id else { return request }
+        guard let id else { throw AccountStoreError.noAccount }
         return try await signer.signed(
             request, id, TokenKey(scope: scopes, resource: resource), rejected
         ).request
@@ -37,20 +37,32 @@ extension AccountStore {
     ///
     /// - Parameters:
     ///   - request: the request.
-    ///   - id: the account; nil: nobody's. The request is sent without a token.
+    ///   - id: The account. Without one, the call throws `unknownAccount`: see ``sendUnsigned(_:)``.
     ///   - scopes: what the token must be good for; nil: whatever was granted.
     ///   - resource: the service that the token is for (RFC 8707); nil: those of the settings.
     /// - Returns: The answer, whatever its status: a second 401 too, and a 403, whose `scopeNeeded` says what
     ///   to sign in with.
     /// - Throws: ``AccountStoreError`` as ``sign(_:for:scopes:resource:rejected:)`` does, and `signInNeeded` when the resource wants the
-    ///   person to sign in once more; `HTTPTransportError`; `CancellationError`.
+    ///   person to sign in once more; `cancelled`; `HTTPTransportError`.
     public func send(
         _ request: HTTPRequest, for id: Account.ID?, scopes: Scope? = nil, resource: String? = nil
     ) async throws -> HTTPResponse {
-        try await transport(for: id, scopes: scopes, resource: resource).send(request)
+        try await AccountStoreError.convertingCancellation("cannot send the request") {
+            try await transport(for: id, scopes: scopes, resource: resource).send(request)
+        }
     }
 
-    /// A transport that sends in an account's name; nil: in nobody's, unsigned.
+    /// Sends a request without a token, to a public part of an API.
+    ///
+    /// - Returns: The response, whatever its status.
+    /// - Throws: `HTTPTransportError`; ``AccountStoreError`` of the kind `cancelled`.
+    public func sendUnsigned(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try await AccountStoreError.convertingCancellation("cannot send the request") {
+            try await context.providers.plainTransport.send(request)
+        }
+    }
+
+    /// Returns a transport that sends requests in an account's name. Without an account, each request throws `unknownAccount`.
     ///
     /// - Parameters:
     ///   - scopes: what the token must be good for; nil: whatever was granted.
@@ -68,7 +80,7 @@ extension Account {
     /// An account is a value and does not hold its store, so that it can be passed around and kept; that is why the store is named.
     ///
     /// - Returns: The answer, whatever its status.
-    /// - Throws: ``AccountStoreError``; `HTTPTransportError`; `CancellationError`.
+    /// - Throws: ``AccountStoreError``; `HTTPTransportError`.
     public func send(
         _ request: HTTPRequest, in store: AccountStore, scopes: Scope? = nil, resource: String? = nil
     ) async throws -> HTTPResponse {
@@ -77,7 +89,7 @@ extension Account {
 
     /// A request in this account's name, for somebody else to send. The same as ``AccountStore/sign(_:for:scopes:resource:rejected:)``.
     ///
-    /// - Throws: ``AccountStoreError``; `CancellationError`.
+    /// - Throws: ``AccountStoreError``
     public func sign(
         _ request: HTTPRequest, in store: AccountStore, scopes: Scope? = nil, resource: String? = nil
     ) async throws -> HTTPRequest {

@@ -58,17 +58,38 @@ extension AccountStore {
         return Scope(ScopeCoverage(type).missing(requested ?? type.scope, in: account.scope))
     }
 
-    /// Returns an access token that replaces the saved one, with one refresh, whether that has expired or not.
+    /// Refreshes an access token that has not expired, for example after the permissions of the user changed, and returns the new one.
     ///
     /// Simultaneous calls share the refresh, also calls of other processes. The store sends no request while it waits for a failing
     /// provider.
     ///
+    /// - Parameters:
+    ///   - id: The account.
+    ///   - scopes: The scope that the token must cover. The default is any.
+    ///   - resource: The URL of the service (RFC 8707 section 2). The default is that of the settings.
+    ///   - policy: The policy of Azure AD B2C that issues the token. The default is the policy of the account.
     /// - Throws: ``AccountStoreError``, as ``accessToken(for:minimumValidity:scopes:resource:claims:policy:rejected:)``.
-    package func refreshedToken(
-        for id: Account.ID, scopes: Scope? = nil, policy: String? = nil
+    @discardableResult
+    public func refreshAccessToken(
+        for id: Account.ID, scopes: Scope? = nil, resource: String? = nil, policy: String? = nil
     ) async throws -> AccessToken {
         try await AccountStoreError.convertingCancellation(RefreshOutcome.failure) {
-            try await broker.refreshedToken(for: id, TokenKey(scope: scopes), policy: policy)
+            try await broker.refreshedToken(for: id, TokenKey(scope: scopes, resource: resource), policy: policy)
+        }
+    }
+
+    /// Returns the ID token of the last sign-in or refresh as the provider sent it, for a service that requires it. The store validated it
+    /// then; it can have expired since. ``Account/claims`` are its claims.
+    ///
+    /// - Parameters:
+    ///   - id: The account.
+    ///   - policy: The policy of Azure AD B2C that issued it. The default is the policy of the account.
+    /// - Returns: `nil` if the provider sent none.
+    /// - Throws: ``AccountStoreError``
+    public func idToken(for id: Account.ID, policy: String? = nil) async throws -> Secret? {
+        try await AccountStoreError.wrappingErrors("cannot read the ID token") {
+            guard let record = try await repository.read(id)?.record else { throw AccountStoreError.unknownAccount(id) }
+            return try (policy.map { try record.selected($0) } ?? record).tokens.idToken
         }
     }
 

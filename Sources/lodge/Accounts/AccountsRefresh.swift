@@ -132,7 +132,7 @@ import StrictJSON
             return .unchanged(reason: "its token does not expire, and it has no refresh token")
         }
         do {
-            let token = try await store.refreshedToken(for: account.id)
+            let token = try await store.refreshAccessToken(for: account.id)
             return .refreshed(expiry: token.expiry)
         } catch  where error.isCancellation {
             throw CancellationError()

@@ -41,7 +41,7 @@ import Synchronization
                     if let account = account as? Account {
                         text += " (\(keys.joined(separator: ", "))) for \(account.id)"
                     }
-                    if account == nil { text += " (\(keys.joined(separator: ", ")))" }
+                    if account == nil, !keys.isEmpty { text += " (\(keys.joined(separator: ", ")))" }
                     self?.waiting.withLock { $0.append(text) }
                 }
             }

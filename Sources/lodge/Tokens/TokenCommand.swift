@@ -257,7 +257,7 @@ extension CommandContext {
                 return try await store.accessToken(
                     for: account.id, minimumValidity: minimumValidity, scopes: scopes, policy: policy)
             }
-            return try await store.refreshedToken(for: account.id, scopes: scopes, policy: policy)
+            return try await store.refreshAccessToken(for: account.id, scopes: scopes, policy: policy)
         } catch let error as AccountStoreError {
             throw Self.advised(error, store, account, scopes: scopes, policy: policy)
         }

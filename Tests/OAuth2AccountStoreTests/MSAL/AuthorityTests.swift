@@ -314,16 +314,16 @@ struct AuthorityTests {
 
     @Test func `a forced refresh of a policy's token is sent to that policy`() async throws {
         let (test, store, ada, _) = try await editProfile()
-        #expect(try await store.refreshedToken(for: ada.id, policy: "editProfile").secret == Secret("at-3"))
+        #expect(try await store.refreshAccessToken(for: ada.id, policy: "editProfile").secret == Secret("at-3"))
         #expect(test.provider.requests(to: Self.path("B2C_1_edit")).count == 2)
         _ = try await store.repository.update(ada.id, .tokens) {
             $0.policySignIns?["editProfile"]?.tokens.refreshToken = nil
         }
-        let error = try await grantFailure { try await store.refreshedToken(for: ada.id, policy: "editProfile") }
+        let error = try await grantFailure { try await store.refreshAccessToken(for: ada.id, policy: "editProfile") }
         #expect(error?.kind == .signInNeeded(.noRefreshToken))
         // The token was not rejected.
         #expect(try await store.accessToken(for: ada.id, policy: "editProfile").secret == Secret("at-3"))
-        let unknown = try await grantFailure { try await store.refreshedToken(for: ada.id, policy: "editprofil") }
+        let unknown = try await grantFailure { try await store.refreshAccessToken(for: ada.id, policy: "editprofil") }
         #expect(unknown?.kind == .settings)
     }
 

@@ -65,6 +65,42 @@ struct SharedDeviceTests {
         #expect(try await store.accounts().count == 2)
     }
 
+    @Test func `after a sign-out on a shared device, the previous account has only its identity`() async throws {
+        let storage = MemoryStorage(), key = try MemoryKey()
+        let (test, store) = try await begin(storage: storage, key: key)
+        let ada = try await test.signIn(store)
+        #expect(try await store.previousAccount(ofType: "t") == nil)
+        try await store.setUserData("private", for: ada.id)
+        try await store.signOut(ada.id)
+        #expect(try await store.currentAccount(ofType: "t") == nil)
+        let previous = try #require(try await store.previousAccount(ofType: "t"))
+        #expect(previous.id == ada.id && previous.subject == "ada" && previous.userName == ada.userName)
+        #expect(previous.claims == nil && !previous.canRefresh)
+        #expect(try previous.userData(as: String.self) == nil)
+        #expect(try await store.accounts().isEmpty)
+        #expect(try await grantFailure { try await store.accessToken(for: previous.id) }?.kind == .unknownAccount)
+        // Another process sees that another user uses the device.
+        let other = try await AccountStore(
+            settings: store.settings, storage: storage, custody: key, dependencies: test.provider.dependencies())
+        try await test.signIn(store, as: "bob")
+        #expect(try await other.currentAccount(ofType: "t")?.subject == "bob")
+        #expect(try await other.previousAccount(ofType: "t")?.subject == "ada")
+        try await store.signOut(try #require(try await store.currentAccount(ofType: "t")).id)
+        // The same user again is not the previous one.
+        try await test.signIn(store, as: "bob")
+        #expect(try await other.previousAccount(ofType: "t") == nil)
+        // The storage has neither the name nor a token.
+        let saved = try #require(await storage.value("signed-out:t"))
+        #expect(!String(decoding: saved, as: UTF8.self).contains("bob"))
+    }
+
+    @Test func `on a private device a removed account is not the previous one`() async throws {
+        let (test, store) = try await begin(mode: "private")
+        try await store.signOut(try await test.signIn(store).id)
+        try await test.signIn(store, as: "bob")
+        #expect(try await store.previousAccount(ofType: "t") == nil)
+    }
+
     @Test func `a sign-in that started before another user signed in is rejected on a shared device`() async throws {
         let (test, store) = try await begin()
         let bobs = try await store.prepareSignIn(to: "t")

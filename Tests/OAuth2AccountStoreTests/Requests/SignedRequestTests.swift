@@ -82,15 +82,17 @@ import Platform
         #expect(provider.requests(to: "/token").count - before == 1)
     }
 
-    @Test func `without an account the request is unchanged, and a 401 is the response`() async throws {
+    @Test func `a request without an account is not sent, unless it is unsigned on purpose`() async throws {
         let (provider, store, _) = try await signedIn()
         provider.answer("/public") { _ in HTTPResponse(status: 401) }
         let request = HTTPRequest(
             .get, try url("https://elsewhere.example/public"),
             fields: ["Accept": "text/plain", "Authorization": "Mine"])
-        #expect(try await store.send(request, for: nil).status == 401)
+        #expect(try await grantFailure { try await store.send(request, for: nil) }?.kind == .unknownAccount)
+        #expect(try await grantFailure { try await store.sign(request, for: nil) }?.kind == .unknownAccount)
+        #expect(provider.requests(to: "/public").isEmpty)
+        #expect(try await store.sendUnsigned(request).status == 401)
         #expect(provider.requests(to: "/public").map(\.request) == [request])
-        #expect(try await store.sign(request, for: nil) == request)
     }
 
     @Test func `a request has the caller's Accept header but not the caller's Authorization header`() async throws {

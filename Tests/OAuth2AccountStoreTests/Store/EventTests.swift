@@ -172,6 +172,7 @@ struct EventTests {
         let names: [Notification.Name] = [
             .accountStoreAccountsDidChange, .accountStoreDidFailToRequestAccess, .accountDidChangeUserData,
             .accountDidChangeAccessToken, .accountDidLoseAccessToken, .accountDidFailToGetAccessToken,
+            .accountStoreDidAddAccount, .accountStoreDidRemoveAccount, .accountDidChangeProfile,
         ]
         let observers = names.map { name in
             center.addObserver(forName: name, object: test.store, queue: nil) { notification in
@@ -179,6 +180,8 @@ struct EventTests {
                 var words = [notification.name.rawValue]
                 if let account = info[AccountStore.accountKey] as? Account { words.append("account \(account.type)") }
                 if let account = info[AccountStore.newAccountKey] as? Account { words.append("new \(account.type)") }
+                if info[AccountStore.accountIDKey] is Account.ID { words.append("identifier") }
+                if notification.userInfo == nil { words.append("no info") }
                 if let type = info[AccountStore.accountTypeKey] as? String { words.append("type \(type)") }
                 if let error = info[AccountStore.errorKey] as? AccountStoreError { words.append("error \(error.kind)") }
                 seen.append(words.joined(separator: ", "))
@@ -195,16 +198,20 @@ struct EventTests {
             try await test.store.handleRedirect(
                 FakeProvider.redirect(prepared, "error=access_denied&state=\(prepared.id)"))
         }
+        try await test.signIn()
         try await test.store.remove(ada.id)
         #expect(
             seen.all == [
+                "OAuth2AccountStoreDidAddAccountNotification, new graph, type graph",
                 "OAuth2AccountStoreAccountsDidChangeNotification, new graph, type graph",
                 "OAuth2AccountDidChangeUserDataNotification, account graph",
                 "OAuth2AccountDidChangeAccessTokenNotification, account graph",
                 "OAuth2AccountDidLoseAccessTokenNotification, account graph",
                 "OAuth2AccountDidFailToGetAccessTokenNotification, account graph, error signInNeeded(OAuth2AccountStore.Account.SignInReason.grantGone)",
                 "OAuth2AccountStoreDidFailToRequestAccessNotification, type graph, error denied",
-                "OAuth2AccountStoreAccountsDidChangeNotification, type graph",
+                "OAuth2AccountDidChangeProfileNotification, account graph",
+                "OAuth2AccountStoreDidRemoveAccountNotification, identifier, type graph",
+                "OAuth2AccountStoreAccountsDidChangeNotification, no info",
             ])
     }
 }

@@ -265,4 +265,32 @@ struct TokenTests {
         #expect(try await test.store.accounts().count == 1100)
         #expect(try await test.token(Account.ID(rawValue: "a0")) == "t")
     }
+
+    @Test func `a valid token is refreshed on request`() async throws {
+        let test = try await TestStore()
+        let ada = try await test.signIn()
+        #expect(try await test.token(ada.id) == "AT-2")
+        #expect(try await test.store.refreshAccessToken(for: ada.id).secret.value == "AT-3")
+        #expect(try await test.token(ada.id) == "AT-3")
+        #expect(test.provider.refreshes == 1)
+    }
+
+    @Test func `the ID token is returned as the provider sent it`() async throws {
+        let test = try await TestStore()
+        let ada = try await test.signIn()
+        let token = try #require(try await test.store.idToken(for: ada.id))
+        #expect(token.value.split(separator: ".").count == 3)
+        #expect(!"\(token)".contains(token.value))
+        #expect(try await test.store.repository.read(ada.id)?.record.tokens.idToken == token)
+        try await test.store.remove(ada.id)
+        #expect(try await failure { try await test.store.idToken(for: ada.id) }?.kind == .unknownAccount)
+    }
+
+    @Test func `setting user data returns the account with it`() async throws {
+        let test = try await TestStore()
+        let ada = try await test.signIn()
+        let saved = try await test.store.setUserData(["tea": 3], for: ada.id)
+        #expect(saved.id == ada.id)
+        #expect(try saved.userData(as: [String: Int].self) == ["tea": 3])
+    }
 }
