@@ -17,6 +17,8 @@ struct CurlRequest: Sendable {
     let idleTimeout: Duration?
     let maximumResponseSize: Int
     let trust: ServerTrust
+    /// The maximum number of concurrent requests to the origin, or `nil` for the limit of the transport.
+    let requestsPerOrigin: Int?
 
     /// Whether libcurl may replace a closed connection and resend the request automatically.
     ///
@@ -46,6 +48,7 @@ struct CurlRequest: Sendable {
         firstByteTimeout = request.firstByteTimeout
         connectTimeout = request.connectTimeout
         trust = request.trust
+        requestsPerOrigin = request.requestsPerOrigin
         maximumResponseSize = max(0, request.maximumResponseSize)
         let host = shownHost
         func refused(_ reason: String) -> HTTPTransportError {

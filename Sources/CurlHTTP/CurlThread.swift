@@ -26,12 +26,17 @@ final class CurlThread: Sendable {
     private let system: SystemCertificates?
 
     private let isStreaming: Bool
+    private let requestsPerOrigin: Int
 
     /// Creates access to a thread.
     ///
     /// - Parameter isStreaming: Whether the thread handles only requests with streamed responses.
-    init(caFile: String?, clientCertificate: ClientCertificate?, system: SystemCertificates?, isStreaming: Bool) {
+    init(
+        caFile: String?, clientCertificate: ClientCertificate?, system: SystemCertificates?, isStreaming: Bool,
+        requestsPerOrigin: Int
+    ) {
         self.isStreaming = isStreaming
+        self.requestsPerOrigin = requestsPerOrigin
         self.caFile = caFile
         self.clientCertificate = clientCertificate
         self.system = system
@@ -121,7 +126,7 @@ final class CurlThread: Sendable {
             CurlWorker(
                 multi: multi, caFile: caFile, clientCertificate: clientCertificate,
                 system: system ?? SystemCertificates(),
-                isStreaming: isStreaming
+                isStreaming: isStreaming, requestsPerOrigin: requestsPerOrigin
             ) { [self] in resume($0) }
         }
         while true {

@@ -6,7 +6,8 @@ internal import CCurl
 ///
 /// One transport is enough for a program: it reuses connections, including HTTP/2. It has one thread, which starts with
 /// the first request and ends with the transport, and a second one once a response is streamed. At most 64 requests run
-/// concurrently, 8 for one origin. Other requests wait in a queue within their own timeout.
+/// concurrently, 8 of them to one origin (scheme, host and port) unless `requestsPerOrigin` is set. Other requests wait
+/// in a queue within their own timeout.
 ///
 /// It stores no cookies or responses, reads no `.netrc`, ignores authentication challenges, sends no `Referer`,
 /// requires TLS 1.2 and a valid certificate, and sends plain HTTP only to loopback. It uses `https_proxy`,
@@ -28,32 +29,36 @@ public final class CurlTransport: HTTPTransport {
     ///
     /// - Parameters:
     ///   - userAgent: The `User-Agent` of requests without one; empty to omit it. Pass the name of your program: some
-    ///     servers reject
-    ///     requests without it.
+    ///     servers reject requests without it.
     ///   - caFile: A PEM file of certificate authorities to trust in addition to the system's. It is read at the first
-    ///     request; if it is
-    ///     unreadable or not PEM, requests fail with `invalidRequest`.
+    ///     request; if it is unreadable or not PEM, requests fail with `invalidRequest`.
     ///   - clientCertificate: The certificate for https servers that request one. If it cannot be used, requests fail
-    ///     with
-    ///     `invalidRequest`.
+    ///     with `invalidRequest`.
+    ///   - requestsPerOrigin: The maximum number of concurrent requests to one origin, at least 1. With HTTP/1.1 each
+    ///     has its own connection. The settings of an account type have precedence.
     public convenience init(
-        userAgent: String = "CurlTransport/1.0", caFile: String? = nil, clientCertificate: ClientCertificate? = nil
+        userAgent: String = "CurlTransport/1.0", caFile: String? = nil, clientCertificate: ClientCertificate? = nil,
+        requestsPerOrigin: Int = 8
     ) {
         self.init(
-            userAgent: userAgent, caFile: caFile, clientCertificate: clientCertificate, system: nil)
+            userAgent: userAgent, caFile: caFile, clientCertificate: clientCertificate,
+            requestsPerOrigin: requestsPerOrigin, system: nil)
     }
 
     /// Creates a transport.
     ///
     /// - Parameter system: The system's certificates; `nil`: the certificates that libcurl reports.
     init(
-        userAgent: String, caFile: String?, clientCertificate: ClientCertificate? = nil, system: SystemCertificates?
+        userAgent: String, caFile: String?, clientCertificate: ClientCertificate? = nil, requestsPerOrigin: Int = 8,
+        system: SystemCertificates?
     ) {
         self.userAgent = userAgent
         thread = CurlThread(
-            caFile: caFile, clientCertificate: clientCertificate, system: system, isStreaming: false)
+            caFile: caFile, clientCertificate: clientCertificate, system: system, isStreaming: false,
+            requestsPerOrigin: requestsPerOrigin)
         streams = CurlThread(
-            caFile: caFile, clientCertificate: clientCertificate, system: system, isStreaming: true)
+            caFile: caFile, clientCertificate: clientCertificate, system: system, isStreaming: true,
+            requestsPerOrigin: requestsPerOrigin)
     }
 
     /// Returns the scheme, host and port of a URL as libcurl parses them.
@@ -100,9 +105,8 @@ public final class CurlTransport: HTTPTransport {
     /// Sends the request and returns the response when its header fields are complete. The content arrives while it is
     /// read.
     ///
-    /// Streams have their own limits, 64 concurrent ones and 32 for one origin, so slow readers do not delay
-    /// ``send(_:)``. Each stream has
-    /// its own HTTP/1.1 connection.
+    /// Streams have a separate limit of 64 concurrent ones, and at least 32 for one origin, so slow readers do not delay
+    /// ``send(_:)``. Each stream has its own HTTP/1.1 connection.
     ///
     /// - Throws: The errors of ``send(_:)``. Reading the content throws the same errors.
     public func stream(_ request: HTTPRequest, progress: HTTPProgress.Handler?) async throws -> HTTPStreamedResponse {

@@ -3,12 +3,10 @@ internal import CCurl
 
 /// Runs all transfers of one transport. Used only on its own thread.
 final class CurlWorker {
-    /// The maximum number of concurrent transfers.
+    /// The maximum number of concurrent transfers, unless more are allowed to one origin.
     static let maximumTransfers = 64
-    /// The maximum number of concurrent transfers for one scheme, host and port, and of HTTP/1.1 connections.
-    static let maximumTransfersPerOrigin = 8
-    /// The same limit for streamed responses. It is higher, because a slow reader must not delay others.
-    static let maximumStreamsPerOrigin = 32
+    /// The minimum limit of streamed responses per origin. It is higher, because a slow reader must not delay others.
+    static let streamsPerOrigin = 32
     private static let maximumIdleHandles = 8
     private static let maximumKeptConnections = 16
     private static let maximumAuthorities = 16
@@ -22,6 +20,8 @@ final class CurlWorker {
     private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private var runningPerOrigin: [String: Int] = [:]
     private let isStreaming: Bool
+    /// The maximum number of concurrent transfers with one scheme, host and port, and so of connections to it over HTTP/1.1.
+    private let requestsPerOrigin: Int
     private var waiting = RequestQueue()
     private var idleHandles: [UnsafeMutableRawPointer] = []
     private var earliestDeadline: ContinuousClock.Instant?
@@ -32,15 +32,18 @@ final class CurlWorker {
     ///
     /// - Parameters:
     ///   - isStreaming: Whether it handles streamed responses.
+    ///   - requestsPerOrigin: The limit for requests without their own.
     ///   - wake: Passes the mark to ``resume(_:)``, from any thread.
     init(
         multi: UnsafeMutableRawPointer, caFile: String?, clientCertificate: ClientCertificate?,
-        system: SystemCertificates, isStreaming: Bool, wake: @escaping @Sendable (CancellationFlag) -> Void
+        system: SystemCertificates, isStreaming: Bool, requestsPerOrigin: Int,
+        wake: @escaping @Sendable (CancellationFlag) -> Void
     ) {
         self.multi = multi
         self.caFile = caFile
         self.system = system
         self.isStreaming = isStreaming
+        self.requestsPerOrigin = max(1, requestsPerOrigin)
         self.wake = wake
         self.clientCertificate = clientCertificate
         _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.maximumKeptConnections)
@@ -121,9 +124,11 @@ final class CurlWorker {
         while let submission = waiting.next(where: mayStart) { start(submission) }
     }
 
-    private func mayStart(_ origin: String) -> Bool {
-        let most = isStreaming ? Self.maximumStreamsPerOrigin : Self.maximumTransfersPerOrigin
-        return running.count < Self.maximumTransfers && runningPerOrigin[origin, default: 0] < most
+    private func mayStart(_ submission: PendingRequest) -> Bool {
+        var limit = submission.plan.requestsPerOrigin.map { max(1, $0) } ?? requestsPerOrigin
+        if isStreaming { limit = max(limit, Self.streamsPerOrigin) }
+        return running.count < max(Self.maximumTransfers, limit)
+            && runningPerOrigin[submission.origin, default: 0] < limit
     }
 
     private func start(_ submission: PendingRequest, trusting extent: TrustedCertificates.Extent? = nil) {

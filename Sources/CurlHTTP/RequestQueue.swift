@@ -25,9 +25,12 @@ struct RequestQueue {
         lines[origin, default: Line()].submissions.append(submission)
     }
 
-    /// Removes and returns the next request of an origin that may start one.
-    mutating func next(where mayStart: (String) -> Bool) -> PendingRequest? {
-        guard let turn = turns.firstIndex(where: mayStart) else { return nil }
+    /// Removes and returns the first request of an origin that may start.
+    mutating func next(where mayStart: (PendingRequest) -> Bool) -> PendingRequest? {
+        let turn = turns.firstIndex { origin in
+            lines[origin].map { $0.first < $0.submissions.count && mayStart($0.submissions[$0.first]) } ?? false
+        }
+        guard let turn else { return nil }
         let origin = turns.remove(at: turn)
         guard let submission = takeFirst(of: origin) else { return nil }
         if lines[origin] != nil { turns.append(origin) }

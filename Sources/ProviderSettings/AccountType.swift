@@ -62,14 +62,22 @@ public struct AccountType: Sendable, Equatable, Identifiable {
         case google
     }
 
+    /// The character between scopes.
+    public enum ScopeSeparator: String, Sendable, Equatable, CaseIterable {
+        /// A space (RFC 6749 section 3.3).
+        case space = " "
+        /// A comma. Strava, Facebook, TikTok.
+        case comma = ","
+    }
+
     /// The name in the settings, such as `graph`.
     public var name: String
     /// The source of the endpoints.
     public var provider: Provider
     /// The issuer that redirects and ID tokens must name, for a type without discovery.
     public var expectedIssuer: String?
-    /// The endpoints in the settings, by their names in the metadata. They have precedence over discovery.
-    public var endpoints: [String: URL] = [:]
+    /// The endpoints in the settings. They have precedence over discovery.
+    public var endpoints = Endpoints()
     /// The client identifier.
     public var clientID: String
     /// The client secret, for confidential clients.
@@ -86,6 +94,8 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     public var redirectURI: RedirectURI
     /// The scope to request.
     public var scope: Scope
+    /// The character between the scopes in requests and responses.
+    public var scopeSeparator = ScopeSeparator.space
     /// The HTTP method of token requests.
     public var tokenRequestMethod: TokenRequest.Method = .post
     /// Additional parameters of the authorization request.
@@ -103,7 +113,7 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     /// The `claims` parameter of every sign-in, a JSON object (OpenID Connect Core 1.0 section 5.5).
     public var claims: JSONObject?
     /// The accepted deviations of token responses from the specifications.
-    public var tolerance = TokenResponse.ResponseQuirks.providers
+    public var quirks = TokenResponse.ResponseQuirks.providers
     /// Whether to push authorization requests (RFC 9126), or `nil` to push them if the provider offers it.
     public var pushedAuthorizationRequests: Bool?
     /// Whether to sign authorization requests with ``clientKey`` (RFC 9101).
@@ -132,6 +142,9 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     public var graphVersion = "v1.0"
     /// The hosts that may receive tokens of this type, in addition to the host of ``graphAPI``.
     public var resourceHosts: [String] = []
+    /// The maximum number of concurrent requests of `CurlTransport` to each scheme, host and port, or `nil` for the limit of the
+    /// transport, which is 8 by default. More requests wait within their own time limit.
+    public var requestsPerOrigin: Int?
     /// The path of a file with certificates of additional authorities to trust.
     public var caFile: String?
     /// The public keys of the servers. If there are any, the provider and the resources must have one of them and a trusted
@@ -158,6 +171,86 @@ public struct AccountType: Sendable, Equatable, Identifiable {
         self.clientID = clientID
         self.redirectURI = redirectURI
         self.scope = scope
+    }
+
+    /// Creates an account type of a provider without discovery, such as one of plain OAuth 2.
+    public init(name: String, endpoints: Endpoints, clientID: String, redirectURI: RedirectURI, scope: Scope) {
+        self.init(name: name, provider: .endpoints, clientID: clientID, redirectURI: redirectURI, scope: scope)
+        self.endpoints = endpoints
+    }
+}
+
+extension AccountType {
+    /// The URLs of a provider. In the settings file, `token` is `tokenEndpoint`, and so on.
+    public struct Endpoints: Sendable, Equatable {
+        /// The endpoint where the user signs in.
+        public var authorization: URL?
+        /// The endpoint that issues tokens.
+        public var token: URL?
+        /// The endpoint that starts the device grant (RFC 8628).
+        public var deviceAuthorization: URL?
+        /// The endpoint that starts a sign-in on the user's own device (CIBA 1.0).
+        public var backchannelAuthentication: URL?
+        /// The endpoint for pushed authorization requests (RFC 9126).
+        public var pushedAuthorizationRequest: URL?
+        /// The endpoint that revokes tokens (RFC 7009).
+        public var revocation: URL?
+        /// The endpoint that ends the browser session (RP-Initiated Logout).
+        public var endSession: URL?
+        /// The endpoint with the user's claims.
+        public var userinfo: URL?
+        /// The endpoint that inspects tokens (RFC 7662).
+        public var introspection: URL?
+        /// The endpoint that registers clients (RFC 7591).
+        public var registration: URL?
+        /// The provider's signing keys.
+        public var jwks: URL?
+
+        /// Creates endpoints. Set the others afterwards.
+        public init(authorization: URL? = nil, token: URL? = nil) {
+            self.authorization = authorization
+            self.token = token
+        }
+
+        /// One of the endpoints: its key in the settings, its name in the metadata, and its property.
+        package struct Endpoint: Sendable {
+            package let key: String
+            package let name: String
+            package let path: WritableKeyPath<Endpoints, URL?> & Sendable
+        }
+
+        /// All endpoints, in the order of the help.
+        package static let all: [Endpoint] = [
+            Endpoint(key: "authorizationEndpoint", name: "authorization_endpoint", path: \.authorization),
+            Endpoint(key: "tokenEndpoint", name: "token_endpoint", path: \.token),
+            Endpoint(
+                key: "deviceAuthorizationEndpoint", name: "device_authorization_endpoint", path: \.deviceAuthorization),
+            Endpoint(
+                key: "backchannelAuthenticationEndpoint", name: "backchannel_authentication_endpoint",
+                path: \.backchannelAuthentication),
+            Endpoint(key: "revocationEndpoint", name: "revocation_endpoint", path: \.revocation),
+            Endpoint(key: "endSessionEndpoint", name: "end_session_endpoint", path: \.endSession),
+            Endpoint(key: "userinfoEndpoint", name: "userinfo_endpoint", path: \.userinfo),
+            Endpoint(key: "introspectionEndpoint", name: "introspection_endpoint", path: \.introspection),
+            Endpoint(key: "registrationEndpoint", name: "registration_endpoint", path: \.registration),
+            Endpoint(
+                key: "pushedAuthorizationRequestEndpoint", name: "pushed_authorization_request_endpoint",
+                path: \.pushedAuthorizationRequest),
+            Endpoint(key: "jwksURI", name: "jwks_uri", path: \.jwks),
+        ]
+
+        /// Returns the endpoint with this name in the metadata.
+        package subscript(name: String) -> URL? {
+            Self.all.first { $0.name == name }.flatMap { self[keyPath: $0.path] }
+        }
+
+        /// The endpoints that are set.
+        package var urls: [URL] { Self.all.compactMap { self[keyPath: $0.path] } }
+    }
+
+    /// The deviations of token responses, including the deviation that ``scopeSeparator`` implies.
+    package var responseQuirks: TokenResponse.ResponseQuirks {
+        scopeSeparator == .comma ? quirks.union(.commaSeparatedScope) : quirks
     }
 }
 

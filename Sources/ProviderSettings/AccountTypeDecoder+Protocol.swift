@@ -11,7 +11,7 @@ extension AccountTypeDecoder {
         type.resources = try resources()
         type.authorizationDetails = try authorizationDetails()
         type.claims = try value("claims", "a dictionary", \.object)
-        type.tolerance = try tolerance()
+        type.quirks = try quirks()
         type.pushedAuthorizationRequests = try flag("pushedAuthorizationRequests")
         for (key, member) in [
             ("requestObjectSigning", \AccountType.requestObjectSigning), ("dpop", \.dpop),
@@ -66,9 +66,9 @@ extension AccountTypeDecoder {
     }
 
     /// Reads the quirks, which are added to those that are unambiguous for every provider, or replace them with `strict`.
-    private func tolerance() throws(SettingsError) -> TokenResponse.ResponseQuirks {
+    private func quirks() throws(SettingsError) -> TokenResponse.ResponseQuirks {
         let names = try strings("quirks")
-        var tolerance: TokenResponse.ResponseQuirks = names.contains("strict") ? .strict : .providers
+        var quirks: TokenResponse.ResponseQuirks = names.contains("strict") ? .strict : .providers
         for name in names {
             guard let one = TokenResponse.ResponseQuirks(name: name) else {
                 let known = TokenResponse.ResponseQuirks.allNames
@@ -76,9 +76,9 @@ extension AccountTypeDecoder {
                     "quirks", "names out of \(known.joined(separator: ", "))",
                     String(name.prefix(100)).debugDescription, hint: SpellingSuggestion.hint(for: name, in: known))
             }
-            tolerance.formUnion(one)
+            quirks.formUnion(one)
         }
-        return tolerance
+        return quirks
     }
 
     private func algorithm(_ key: String, _ type: AccountType) throws(SettingsError) -> String? {

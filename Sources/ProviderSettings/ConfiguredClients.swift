@@ -14,7 +14,8 @@ package struct ConfiguredClients: Sendable {
     /// The keys of a type that belong to its client. A client is valid at one issuer only.
     private static let clientKeys = [
         "clientId", "clientSecret", "clientAuthentication", "clientKey", "clientCertificate", "clientAssertionAudience",
-        "redirectUri", "caFile", "pinnedKeys", "pushedAuthorizationRequests", "requestObjectSigning", "dpop", "quirks",
+        "redirectUri", "scopeSeparator", "requestsPerOrigin", "caFile", "pinnedKeys", "pushedAuthorizationRequests",
+        "requestObjectSigning", "dpop", "quirks",
     ]
 
     /// Creates the clients of a file; `nil` if there is no file.
@@ -36,7 +37,7 @@ package struct ConfiguredClients: Sendable {
         (types, typeNames) = (read.usable, read.names)
         for member in dictionary.members where types.contains(where: { $0.name == member.name }) {
             guard let type = member.value.object else { continue }
-            let own = AccountTypeDecoder(file: file, path: "types.\(member.name).", object: type)
+            let own = try AccountTypeDecoder(file: file, path: "types.\(member.name).", reading: type)
             keys[member.name] = try ProviderPreset.expand(own).object
         }
     }

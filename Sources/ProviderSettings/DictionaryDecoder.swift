@@ -22,6 +22,15 @@ extension DictionaryDecoder {
         error(key, "\(expected), which \(name) needs", "nothing")
     }
 
+    /// Returns the hint for an unknown key.
+    func unknownKeyHint(_ key: String, _ known: [String]) -> Hint? {
+        // NXOAuth2Client's keys of the key chain.
+        if ["keyChainGroup", "keyChainAccessGroup"].contains(key) {
+            return "remove it; the location of the key belongs to the store, not to an account type"
+        }
+        return SpellingSuggestion.hint(for: key, in: known)
+    }
+
     /// Returns the first key that is not known.
     func unknownKey(_ known: [String]) -> String? { object.members.first { !known.contains($0.name) }?.name }
 

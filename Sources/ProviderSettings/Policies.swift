@@ -13,7 +13,7 @@ extension AccountType {
         else { return nil }
         var type = self
         type.provider = .authority(address)
-        type.endpoints = [:]
+        type.endpoints = Endpoints()
         type.policy = name
         return type
     }

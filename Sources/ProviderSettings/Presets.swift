@@ -89,7 +89,7 @@ public struct ProviderPreset: Sendable, Equatable {
     public func accountType(filling: JSONObject = [:]) throws(SettingsError) -> AccountType {
         var own = filling
         own["provider"] = .string(name)
-        return try Self.expand(AccountTypeDecoder(file: "preset \(name)", path: "", object: own)).type(named: name)
+        return try Self.expand(AccountTypeDecoder(file: "preset \(name)", path: "", reading: own)).type(named: name)
     }
 
     /// A Boolean value that indicates whether the preset names every endpoint, instead of using discovery.

@@ -13,7 +13,7 @@ extension ProviderPreset {
             throw type.error(
                 "provider", "the name of a preset", value.shown, hint: near ?? "\(SettingsRemedy.listPresets)")
         }
-        return AccountTypeDecoder(file: type.file, path: type.path, object: try preset.completed(type))
+        return type.completed(try preset.completed(type))
     }
 
     private func completed(_ type: AccountTypeDecoder) throws(SettingsError) -> JSONObject {

@@ -10,19 +10,19 @@ struct SettingsDecoder: DictionaryDecoder {
     let path = ""
     let writtenKeys: [String: String] = [:]
 
-    /// The keys of the flat form of Microsoft's QuickStart.
-    private static let flatKeys = SettingsKey.names(in: .flat)
+    private static let flatKeys = SettingsKey.names(in: .type) + SettingsKey.names(in: .flat)
     private static let nestedKeys = SettingsKey.names(in: .file)
 
     func settings() throws(SettingsError) -> Settings {
         if object["types"] != nil { return try nested() }
         let known = Self.flatKeys
-        if let unknown = unknownKey(known) {
+        let unknown = object.members.first { !known.contains(SettingsKey.name(ofSpelling: $0.name)) }?.name
+        // A preset has additional keys.
+        if let unknown, !object.members.contains(where: { SettingsKey.name(ofSpelling: $0.name) == "provider" }) {
             throw error(
-                unknown, "one of \(known.joined(separator: ", ")), or a dictionary types", "an unknown key",
+                unknown, "a key of an account type, or a dictionary types", "an unknown key",
                 hint: Self.nestedKeys.contains(unknown)
-                    ? "add the dictionary types"
-                    : SpellingSuggestion.hint(for: unknown, in: known + Self.nestedKeys))
+                    ? "add the dictionary types" : unknownKeyHint(unknown, known + Self.nestedKeys))
         }
         let read = Self.reading(Settings.flatTypeName, object) { () throws(SettingsError) in try flat() }
         return try Settings(
@@ -37,7 +37,7 @@ struct SettingsDecoder: DictionaryDecoder {
         do throws(SettingsError) {
             return (try read(), nil)
         } catch {
-            let client = object?["clientId"]?.string
+            let client = object?.members.first { SettingsKey.name(ofSpelling: $0.name) == "clientId" }?.value.string
             return (
                 nil,
                 Settings.UnusableType(
@@ -60,25 +60,17 @@ struct SettingsDecoder: DictionaryDecoder {
     }
 
     private func flat() throws(SettingsError) -> AccountType {
-        var members = object.members
-        if object["authority"] == nil, object["tenant"] != nil {
+        var type = try AccountTypeDecoder(file: file, path: "", reading: object)
+        // A preset has its own key of this name.
+        if type.object["provider"] == nil, type.object["tenant"] != nil {
             // The older QuickStart names the tenant and leaves the authority to the program.
-            let authority = "https://login.microsoftonline.com/" + (try text("tenant"))
-            members.append(.init(name: "authority", value: .string(authority)))
+            let authority = "https://login.microsoftonline.com/" + (try type.text("tenant"))
+            type.replace("tenant", by: "authority", .string(authority))
         }
-        if object["graphAPI"] == nil, let resource = object["resourceString"] {
-            members.append(.init(name: "graphAPI", value: resource))
-        }
-        if let secret = object["secret"], secret != "" { members.append(.init(name: "clientSecret", value: secret)) }
-        members.removeAll { ["tenant", "resourceString", "secret"].contains($0.name) }
-        for name in ["authority", "scopes"] where !members.contains(where: { $0.name == name }) {
-            throw error(name, "a string", "nothing")
-        }
-        var decoder = AccountTypeDecoder(file: file, path: "", object: JSONObject(members))
-        if object["secret"] != nil { decoder.writtenKeys["clientSecret"] = "secret" }
-        if object["authority"] == nil { decoder.writtenKeys["authority"] = "tenant" }
-        if object["graphAPI"] == nil { decoder.writtenKeys["graphAPI"] = "resourceString" }
-        return try decoder.type(named: Settings.flatTypeName)
+        if let resource = type.object["resourceString"] { type.replace("resourceString", by: "graphAPI", resource) }
+        type = try ProviderPreset.expand(type)
+        guard type.hasProvider else { throw error("authority", "a string", "nothing") }
+        return try type.type(named: Settings.flatTypeName)
     }
 
     /// Reads the types, without the requirement that there is one.
@@ -98,7 +90,7 @@ struct SettingsDecoder: DictionaryDecoder {
                 guard let type = member.value.object else {
                     throw error("types.\(member.name)", "a dictionary", member.value.kind)
                 }
-                let own = AccountTypeDecoder(file: file, path: "types.\(member.name).", object: type)
+                let own = try AccountTypeDecoder(file: file, path: "types.\(member.name).", reading: type)
                 return try ProviderPreset.expand(own).type(named: member.name)
             }
             if let type = read.type { types.append(type) }
@@ -138,26 +130,52 @@ extension SettingsDecoder {
 struct AccountTypeDecoder: DictionaryDecoder {
     let file: String
     let path: String
-    let object: JSONObject
-    var writtenKeys: [String: String] = [:]
+    private(set) var object: JSONObject
+    private(set) var writtenKeys: [String: String] = [:]
 
-    /// The names of the endpoints in the settings and in the metadata.
-    static let endpointKeys: [(key: String, name: String)] = [
-        ("authorizationEndpoint", "authorization_endpoint"), ("tokenEndpoint", "token_endpoint"),
-        ("deviceAuthorizationEndpoint", "device_authorization_endpoint"),
-        ("revocationEndpoint", "revocation_endpoint"), ("endSessionEndpoint", "end_session_endpoint"),
-        ("userinfoEndpoint", "userinfo_endpoint"), ("introspectionEndpoint", "introspection_endpoint"),
-        ("registrationEndpoint", "registration_endpoint"),
-        ("pushedAuthorizationRequestEndpoint", "pushed_authorization_request_endpoint"), ("jwksURI", "jwks_uri"),
-    ]
+    /// Creates the decoder of a dictionary in which each key has one of its spellings.
+    ///
+    /// - Throws: ``SettingsError`` that names both spellings if a key occurs twice.
+    init(file: String, path: String, reading object: JSONObject) throws(SettingsError) {
+        self.file = file
+        self.path = path
+        var members: [JSONObject.Member] = []
+        var spellings: [String: String] = [:]
+        for member in object.members {
+            let name = SettingsKey.name(ofSpelling: member.name)
+            if let other = spellings.updateValue(member.name, forKey: name) {
+                throw SettingsError(
+                    file: file, key: path + member.name, expected: "one spelling of the key \(name)",
+                    found: "both \(other) and \(member.name)", hint: "remove one of the two")
+            }
+            members.append(.init(name: name, value: member.value))
+        }
+        self.object = JSONObject(members)
+        writtenKeys = spellings.filter { $0.key != $0.value }
+    }
+
+    /// Returns the decoder with other keys, which a preset completed.
+    func completed(_ object: JSONObject) -> AccountTypeDecoder {
+        var decoder = self
+        decoder.object = object
+        return decoder
+    }
+
+    /// Replaces an older key, unless the dictionary has the new one too. Errors name the key that the dictionary has.
+    mutating func replace(_ older: String, by name: String, _ value: JSONValue) {
+        if object[name] == nil {
+            object[name] = value
+            writtenKeys[name] = older
+        }
+        object[older] = nil
+    }
 
     static let keys = SettingsKey.names(in: .type)
 
     func type(named name: String) throws(SettingsError) -> AccountType {
         if let unknown = unknownKey(Self.keys) {
             throw error(
-                unknown, "a key of an account type", "an unknown key",
-                hint: SpellingSuggestion.hint(for: unknown, in: Self.keys))
+                unknown, "a key of an account type", "an unknown key", hint: unknownKeyHint(unknown, Self.keys))
         }
         guard name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), !name.isEmpty else {
             throw SettingsError(
@@ -174,15 +192,19 @@ struct AccountTypeDecoder: DictionaryDecoder {
         }
         var type = AccountType(
             name: name, provider: provider, clientID: hasProvider ? try text("clientId") : "", redirectURI: redirect,
-            scope: try scope())
-        for (key, name) in Self.endpointKeys { type.endpoints[name] = try address(key)?.url }
+            scope: [])
+        type.scopeSeparator = try choice("scopeSeparator", "\" \" or \",\"") ?? .space
+        type.scope = try scope(separator: type.scopeSeparator)
+        for endpoint in AccountType.Endpoints.all {
+            type.endpoints[keyPath: endpoint.path] = try address(endpoint.key)?.url
+        }
         type.expectedIssuer = try address("expectedIssuer")?.text
         if type.expectedIssuer != nil, provider != .endpoints {
             throw error(
                 "expectedIssuer", "only endpoints",
                 "an issuer or an authority, which already names the issuer")
         }
-        if provider == .endpoints, type.endpoints["token_endpoint"] == nil {
+        if provider == .endpoints, type.endpoints.token == nil {
             throw error("issuer", "an issuer, an authority or a tokenEndpoint", "none of the three")
         }
         try readClient(into: &type)
@@ -205,8 +227,13 @@ struct AccountTypeDecoder: DictionaryDecoder {
     /// The keys of a type without a provider: the service, and how to connect to it. One of the first three names the service.
     private static let serviceKeys = [
         "directoryBase", "graphAPI", "resourceHosts", "directory", "api-version", "tokenType", "clientCertificate",
-        "caFile", "pinnedKeys",
+        "caFile", "pinnedKeys", "requestsPerOrigin",
     ]
+
+    /// Whether the dictionary names a provider, or a service that needs none.
+    var hasProvider: Bool {
+        ["authority", "issuer", "tokenEndpoint"].contains { object[$0] != nil } || isStaticToken
+    }
 
     private var isStaticToken: Bool {
         object.members.allSatisfy { Self.serviceKeys.contains($0.name) }
@@ -241,15 +268,31 @@ struct AccountTypeDecoder: DictionaryDecoder {
             ("tokenParameters", \.tokenParameters), ("refreshParameters", \.refreshParameters),
         ] {
             type[keyPath: member] = try dictionary(key)
-            for name in type[keyPath: member].keys where AuthorizationRequest.protocolParameters.contains(name) {
-                throw error(
-                    "\(key).\(name)", "a parameter that the protocol does not set itself", "a protocol parameter")
-            }
+            try checkParameters(type[keyPath: member], key)
         }
+        try readSharedParameters(into: &type)
         type.tokenHeaders = try dictionary("tokenHeaders")
         for (name, value) in type.tokenHeaders
         where name.isEmpty || !(name + value).utf8.allSatisfy({ (0x20...0x7E).contains($0) }) || name.contains(" ") {
             throw error("tokenHeaders", "field names and values of printable ASCII", name.debugDescription)
+        }
+    }
+
+    /// Reads the parameters that NXOAuth2Client sends with both requests.
+    private func readSharedParameters(into type: inout AccountType) throws(SettingsError) {
+        let key = "additionalAuthenticationParameters"
+        guard object[key] != nil else { return }
+        for own in ["authorizationParameters", "tokenParameters"] where object[own] != nil {
+            throw error(key, "either \(key) or \(own)", "both")
+        }
+        let parameters = try dictionary(key)
+        try checkParameters(parameters, key)
+        (type.authorizationParameters, type.tokenParameters) = (parameters, parameters)
+    }
+
+    private func checkParameters(_ parameters: [String: String], _ key: String) throws(SettingsError) {
+        for name in parameters.keys.sorted() where AuthorizationRequest.protocolParameters.contains(name) {
+            throw error("\(key).\(name)", "a parameter that the protocol does not set itself", "a protocol parameter")
         }
     }
 
@@ -271,6 +314,9 @@ struct AccountTypeDecoder: DictionaryDecoder {
         type.resourceHosts = try strings("resourceHosts")
         type.knownAuthorities = try knownAuthorities()
         type.policies = try policies(of: type)
+        type.requestsPerOrigin = try value("requestsPerOrigin", "an integer from 1 to 1000") { value in
+            value.number?.int64.flatMap { (1...1000).contains($0) ? Int($0) : nil }
+        }
         type.caFile = try optionalText("caFile")
         for text in try strings("pinnedKeys") {
             guard let pin = PublicKeyPin(text) else {
@@ -282,14 +328,16 @@ struct AccountTypeDecoder: DictionaryDecoder {
         }
     }
 
-    private func scope() throws(SettingsError) -> Scope {
-        let scope: Scope
+    private func scope(separator: AccountType.ScopeSeparator) throws(SettingsError) -> Scope {
+        let texts: [String]
         switch object["scopes"] {
-        case nil: scope = []
-        case .string(let text): scope = Scope(parsing: text)
-        case .array: scope = Scope(try strings("scopes").flatMap { $0.split(separator: " ").map(String.init) })
+        case nil: texts = []
+        case .string(let text): texts = [text]
+        case .array: texts = try strings("scopes")
         case let value?: throw error("scopes", "a list of strings, or a string with spaces between", value.shown)
         }
+        let scope = Scope(
+            texts.flatMap { $0.split { $0 == " " || String($0) == separator.rawValue }.map(String.init) })
         if let token = scope.firstInvalidToken {
             throw error("scopes", "scopes of printable ASCII without quotes and backslashes", token.debugDescription)
         }

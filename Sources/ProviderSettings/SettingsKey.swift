@@ -6,11 +6,14 @@ package struct SettingsKey: Sendable, Equatable {
         case file = "the file"
         /// An account type, a member of `types`.
         case type = "an account type"
-        /// The flat form of Microsoft's QuickStart, in place of the file's own keys.
-        case flat = "the flat form of Microsoft's QuickStart"
+        /// The flat form of Microsoft's QuickStart: a file that is one account type, with its keys and these.
+        case flat = "the flat form of Microsoft's QuickStart, with the keys of an account type"
     }
 
+    /// The name that programs write.
     package var name: String
+    /// The names that are read too: the spelling in code, and the keys of NXOAuth2Client.
+    package var aliases: [String]
     package var location: Location
     /// The type of the value: `string`.
     package var type: String
@@ -22,10 +25,11 @@ package struct SettingsKey: Sendable, Equatable {
     package var meaning: String
 
     private init(
-        _ name: String, in location: Location = .type, _ type: String, default defaultValue: String? = nil,
-        _ example: String, _ meaning: String
+        _ name: String, also aliases: [String] = [], in location: Location = .type, _ type: String,
+        default defaultValue: String? = nil, _ example: String, _ meaning: String
     ) {
         self.name = name
+        self.aliases = aliases
         self.location = location
         self.type = type
         self.defaultValue = defaultValue
@@ -35,6 +39,12 @@ package struct SettingsKey: Sendable, Equatable {
 
     /// Returns the names of the keys of a dictionary.
     package static func names(in location: Location) -> [String] { all.filter { $0.location == location }.map(\.name) }
+
+    /// Returns the name of the key of an account type with this spelling. An unknown spelling is its own name.
+    package static func name(ofSpelling spelling: String) -> String { namesByAlias[spelling] ?? spelling }
+
+    private static let namesByAlias = Dictionary(
+        uniqueKeysWithValues: all.flatMap { key in key.aliases.map { ($0, key.name) } })
 
     private static let secretType = #"string, {"environment": NAME} or {"file": PATH}"#
 
@@ -62,12 +72,13 @@ package struct SettingsKey: Sendable, Equatable {
         SettingsKey(
             "expectedIssuer", "URL", #""https://id.example""#,
             "the issuer in redirects and ID tokens, with endpoints but without discovery"),
-        SettingsKey("provider", "string", #""github""#, "a preset with the values of all other keys"),
+        SettingsKey("provider", also: ["preset"], "string", #""github""#, "a preset with the values of all other keys"),
         SettingsKey(
-            "clientId", "string", #""00000000-0000-0000-0000-000000000000""#,
+            "clientId", also: ["clientID"], "string", #""00000000-0000-0000-0000-000000000000""#,
             "required: the client that is registered with the provider"),
         SettingsKey(
-            "clientSecret", secretType, #"{"environment": "OTHER_SECRET"}"#, "the secret of a confidential client"),
+            "clientSecret", also: ["secret"], secretType, #"{"environment": "OTHER_SECRET"}"#,
+            "the secret of a confidential client, unless it is empty"),
         SettingsKey(
             "clientAuthentication", "method", default: "from the provider's metadata", #""client_secret_basic""#,
             "none, client_secret_basic, client_secret_basic_raw, client_secret_post, client_secret_jwt, "
@@ -82,14 +93,18 @@ package struct SettingsKey: Sendable, Equatable {
             "clientAssertionAudience", "URL", default: "the issuer", #""https://id.example/token""#,
             "the audience of client assertions"),
         SettingsKey(
-            "redirectUri", "URI", #""http://127.0.0.1/callback""#,
+            "redirectUri", also: ["redirectURI", "redirectURL"], "URI", #""http://127.0.0.1/callback""#,
             "required: the redirect URI; on 127.0.0.1 or [::1] without a port, a free port"),
         SettingsKey(
-            "scopes", "array, or string with spaces", default: "[]", #"["openid", "profile", "offline_access"]"#,
-            "the scopes of a sign-in"),
+            "scopes", also: ["scope"], "array, or string with spaces", default: "[]",
+            #"["openid", "profile", "offline_access"]"#, "the scopes of a sign-in"),
+        SettingsKey(
+            "scopeSeparator", "space or comma", default: #"" ""#, #"",""#,
+            "the character between the scopes in requests, responses and strings; RFC 6749 requires a space"),
         SettingsKey("tokenType", "Bearer", default: "Bearer", #""Bearer""#, "the type of the access tokens"),
         SettingsKey(
-            "tokenRequestMethod", "POST or GET", default: "POST", #""POST""#, "the HTTP method of token requests"),
+            "tokenRequestMethod", also: ["tokenRequestHTTPMethod"], "POST or GET", default: "POST", #""POST""#,
+            "the HTTP method of token requests"),
         SettingsKey(
             "authorizationParameters", "object of strings", default: "{}", #"{"access_type": "offline"}"#,
             "additional parameters of authorization requests"),
@@ -100,7 +115,11 @@ package struct SettingsKey: Sendable, Equatable {
             "refreshParameters", "object of strings", default: "{}", #"{"audience": "api"}"#,
             "additional parameters of refreshes"),
         SettingsKey(
-            "tokenHeaders", "object of strings", default: "{}", #"{"Accept": "application/json"}"#,
+            "additionalAuthenticationParameters", "object of strings", default: "{}", #"{"audience": "api"}"#,
+            "in place of authorizationParameters and tokenParameters: the same parameters for both"),
+        SettingsKey(
+            "tokenHeaders", also: ["customHeaderFields"], "object of strings", default: "{}",
+            #"{"Accept": "application/json"}"#,
             "additional header fields of token requests"),
         SettingsKey(
             "resources", "array of URIs, or one", default: "[]", #"["https://api.example"]"#,
@@ -134,7 +153,9 @@ package struct SettingsKey: Sendable, Equatable {
             "directory", "graph, scim or google", default: "graph", #""scim""#, "the protocol of the directory"),
         SettingsKey(
             "graphAPI", "URL", #""https://graph.microsoft.com/""#, "the URL of Microsoft Graph without the version"),
-        SettingsKey("api-version", "string", default: "v1.0", #""beta""#, "the version of Microsoft Graph"),
+        SettingsKey(
+            "api-version", also: ["graphVersion"], "string", default: "v1.0", #""beta""#,
+            "the version of Microsoft Graph"),
         SettingsKey("directoryBase", "URL", #""https://id.example/scim/v2""#, "the URL of a SCIM or Google directory"),
         SettingsKey(
             "resourceHosts", "array of hosts", default: "[]", #"["api.example"]"#,
@@ -145,6 +166,9 @@ package struct SettingsKey: Sendable, Equatable {
         SettingsKey(
             "policies", "object of strings", default: "{}", #"{"editProfile": "B2C_1_edit"}"#,
             "additional policies of Azure AD B2C by name"),
+        SettingsKey(
+            "requestsPerOrigin", "integer from 1 to 1000", default: "8", "64",
+            "the maximum number of concurrent requests to each server"),
         SettingsKey(
             "caFile", "path", #""/etc/ssl/company.pem""#, "a PEM file with additional certificate authorities"),
         SettingsKey(
@@ -157,27 +181,28 @@ package struct SettingsKey: Sendable, Equatable {
             "tokenClaims", "object of strings", default: "{}", #"{"sub": "account_id"}"#,
             "the members of the token response, by claim"),
         SettingsKey(
-            "longLivedTokens", "Boolean", default: "false", "true",
+            "longLivedTokens", also: ["exchangesForLongLivedTokens"], "Boolean", default: "false", "true",
             "whether to exchange a new token for a long-lived one"),
     ]
 
-    private static let endpoints = AccountTypeDecoder.endpointKeys.map { key, name in
+    private static let endpoints = AccountType.Endpoints.all.map { endpoint in
         SettingsKey(
-            key, "URL", default: "from discovery", "\"https://id.example/\(name)\"", "overrides \(name) of discovery")
+            endpoint.key, also: endpointAliases[endpoint.key] ?? [], "URL", default: "from discovery",
+            "\"https://id.example/\(endpoint.name)\"", "overrides \(endpoint.name) of discovery")
     }
+
+    /// The names of NXOAuth2Client: the parameters of its method, and its configuration keys.
+    private static let endpointAliases = [
+        "authorizationEndpoint": ["authorizationURL", "authorizeURL"], "tokenEndpoint": ["tokenURL"],
+        "jwksURI": ["jwksUri"],
+    ]
 
     private static let flatKeys = [
         SettingsKey(
-            "authority", in: .flat, "URL", #""https://login.microsoftonline.com/common""#,
-            "required unless there is a tenant"),
-        SettingsKey("tenant", in: .flat, "string", #""contoso.onmicrosoft.com""#, "the tenant of the authority"),
+            "tenant", in: .flat, "string", #""contoso.onmicrosoft.com""#,
+            "the tenant of the authority, without authority"),
         SettingsKey(
-            "clientId", in: .flat, "string", #""00000000-0000-0000-0000-000000000000""#, "required: the client"),
-        SettingsKey("secret", in: .flat, secretType, #"{"file": "secret"}"#, "the same as clientSecret"),
-        SettingsKey("redirectUri", in: .flat, "URI", #""http://127.0.0.1/callback""#, "required: the redirect URI"),
-        SettingsKey("scopes", in: .flat, "array, or string with spaces", #"["User.Read"]"#, "required: the scopes"),
-        SettingsKey("graphAPI", in: .flat, "URL", #""https://graph.microsoft.com/""#, "the URL of Microsoft Graph"),
-        SettingsKey("resourceString", in: .flat, "URL", #""https://graph.microsoft.com""#, "the same as graphAPI"),
-        SettingsKey("api-version", in: .flat, "string", default: "v1.0", #""v1.0""#, "the version of Microsoft Graph"),
+            "resourceString", in: .flat, "URL", #""https://graph.microsoft.com""#,
+            "the URL of Microsoft Graph, without graphAPI"),
     ]
 }

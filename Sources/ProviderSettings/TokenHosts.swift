@@ -10,7 +10,7 @@ extension AccountType {
     /// [RFC 9700 section 4.9.1](https://www.rfc-editor.org/rfc/rfc9700#section-4.9.1)
     public var tokenHosts: [String] {
         var hosts = resourceHosts
-        var urls = [graphAPI].compactMap { $0 } + resources.compactMap { URL(string: $0) } + endpoints.values
+        var urls = [graphAPI].compactMap { $0 } + resources.compactMap { URL(string: $0) } + endpoints.urls
         switch provider {
         case .issuer(let text), .authority(let text): urls += [URL(string: text)].compactMap { $0 }
         case .endpoints, .staticToken: break

@@ -19,9 +19,10 @@ extension ProgramReference {
 
     private static let settingsEntries = SettingsKey.all.map { key in
         HelpPage.Entry(
-            key.name, key.meaning,
+            key.name, aliases: key.aliases, key.meaning,
             [("Type", key.type)] + (key.defaultValue.map { [("Default", $0)] } ?? [])
-                + [("Example", "\"\(key.name)\": \(key.example)"), ("In", key.location.rawValue)])
+                + [("Example", "\"\(key.name)\": \(key.example)"), ("In", key.location.rawValue)]
+                + (key.aliases.isEmpty ? [] : [("Also", key.aliases.joined(separator: ", "))]))
     }
 
     /// The environment variables of lodge and its libraries, without the variables of the global options. A test

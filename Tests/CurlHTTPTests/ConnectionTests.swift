@@ -47,6 +47,46 @@ import Testing
         #expect(running.withLock { (2...8).contains($0.most) })
     }
 
+    @Test(arguments: [true, false])
+    func `the transport, or a request itself, limits the concurrent requests to an origin`(
+        isOfRequest: Bool
+    ) async throws {
+        // The server responds to the first requests when it has 70 of them: more than the default limits.
+        let limit = 70
+        let running = Mutex((now: 0, most: 0))
+        let isFull = DispatchSemaphore(value: 0)
+        let server = try ScriptedServer { connection, _ in
+            while let request = connection.readRequest() {
+                let now = running.withLock {
+                    $0.now += 1
+                    $0.most = max($0.most, $0.now)
+                    return $0.now
+                }
+                if now == limit { (0..<limit).forEach { _ in isFull.signal() } }
+                if running.withLock({ $0.most < limit }) || now <= limit {
+                    _ = isFull.wait(timeout: .now() + TestTime.seconds(60))
+                    isFull.signal()
+                }
+                running.withLock { $0.now -= 1 }
+                connection.send(answer(body: request.line))
+            }
+        }
+        let transport = isOfRequest ? CurlTransport() : CurlTransport(requestsPerOrigin: limit)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<(2 * limit) {
+                group.addTask {
+                    var request = HTTPRequest(.get, server.url("/\(number)"))
+                    if isOfRequest { request.requestsPerOrigin = limit }
+                    request.timeout = .seconds(120)
+                    let response = try await transport.send(request)
+                    #expect(response.status == 200)
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(running.withLock { $0.most } == limit)
+    }
+
     @Test func `a refused connection is "cannot connect" and names the host`() async throws {
         let port = try ScriptedServer { _, _ in }.port
         let error = await failure(transport, HTTPRequest(.get, url("http://127.0.0.1:\(port)/?q=secret")))

@@ -85,7 +85,7 @@ struct DiagnosisTests {
         for provider in [AccountType.Provider.issuer("https://op.example.com"), .endpoints] {
             var type = try type()
             type.provider = provider
-            type.endpoints["token_endpoint"] = URL(string: "https://op.example.com/token")
+            type.endpoints.token = URL(string: "https://op.example.com/token")
             let found = try finding(try await examine(test, types: [type], transport: transport), .network)
             #expect(found.state == .problem && found.failure?.kind == .network)
             #expect(found.detail.contains(reason))
@@ -101,7 +101,7 @@ struct DiagnosisTests {
             var type = try type()
             if endpoints {
                 type.provider = .endpoints
-                type.endpoints["token_endpoint"] = URL(string: "https://op.example.com/token")
+                type.endpoints.token = URL(string: "https://op.example.com/token")
             }
             let found = try finding(
                 try await examine(

@@ -39,8 +39,7 @@ struct Fleet {
         var type = AccountType(
             name: "graph", provider: .endpoints, clientID: "client",
             redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
-        type.endpoints = ["token_endpoint": URL(string: "http://127.0.0.1:\(provider.port)/token")]
-            .compactMapValues { $0 }
+        type.endpoints.token = URL(string: "http://127.0.0.1:\(provider.port)/token")
         return try await AccountStore(
             settings: try Settings(types: [type]), storage: try schema.storage(connection),
             custody: KeyFile(directory: directory), dependencies: dependencies)

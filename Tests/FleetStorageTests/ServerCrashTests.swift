@@ -31,8 +31,7 @@ struct ServerCrashTests {
             var type = AccountType(
                 name: "type\(number)", provider: .endpoints, clientID: "client",
                 redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
-            type.endpoints = ["token_endpoint": URL(string: "http://127.0.0.1:\(provider.port)/token")]
-                .compactMapValues { $0 }
+            type.endpoints.token = URL(string: "http://127.0.0.1:\(provider.port)/token")
             return type
         }
         return try await AccountStore(

@@ -59,9 +59,9 @@ private func readTokenResponse(_ bytes: [UInt8]) {
     let selector = Int(bytes.first ?? 0) % 8
     let body = Data(bytes.dropFirst())
     let response = HTTPResponse(status: statuses[selector], fields: ["Content-Type": types[selector]], body: body)
-    for tolerance in [TokenResponse.ResponseQuirks.providers, .strict] {
+    for quirks in [TokenResponse.ResponseQuirks.providers, .strict] {
         do throws(OAuth2Error) {
-            let tokens = try TokenResponse.read(response, tolerance: tolerance)
+            let tokens = try TokenResponse.read(response, quirks: quirks)
             require(response.status == 200, "only a success has tokens")
             for token in [tokens.accessToken, tokens.refreshToken, tokens.idToken].compactMap(\.self) {
                 require(

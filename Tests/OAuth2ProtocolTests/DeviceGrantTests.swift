@@ -25,9 +25,9 @@ struct DeviceGrantTests {
         check(vector.input.response, vector.expect["compat"]?.object ?? [:], .providers)
     }
 
-    private func check(_ response: HTTPResponse, _ expect: JSONObject, _ tolerance: TokenResponse.ResponseQuirks) {
+    private func check(_ response: HTTPResponse, _ expect: JSONObject, _ quirks: TokenResponse.ResponseQuirks) {
         do {
-            let device = try DeviceAuthorization.read(response, tolerance: tolerance)
+            let device = try DeviceAuthorization.read(response, quirks: quirks)
             #expect(expect["outcome"] == "device_authorization")
             if let code = expect["device_code"]?.string { #expect(device.deviceCode.value == code) }
             #expect(device.userCode == expect["user_code"]?.string)
@@ -57,11 +57,11 @@ struct DeviceGrantTests {
         let device = try DeviceAuthorization.read(.json(.object(members)))
         #expect(device.interval == 7 && device.expiresIn == 900)
         #expect(throws: OAuth2Error.self) {
-            try DeviceAuthorization.read(.json(.object(members)), tolerance: .strict)
+            try DeviceAuthorization.read(.json(.object(members)), quirks: .strict)
         }
         members["expires_in"] = 900
         // The default of five seconds would violate the provider's interval.
-        #expect(try DeviceAuthorization.read(.json(.object(members)), tolerance: .strict).interval == 7)
+        #expect(try DeviceAuthorization.read(.json(.object(members)), quirks: .strict).interval == 7)
         var polling = DevicePolling(device, now: 0)
         #expect(polling.start(now: 0) == .poll(at: 7))
         let slower = HTTPResponse.json(["error": "slow_down", "interval": "30"], status: 400)

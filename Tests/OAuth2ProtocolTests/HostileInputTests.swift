@@ -54,8 +54,8 @@ struct HostileInputTests {
                 body: Data(body))
             var polling = DevicePolling(device, now: 0)
             _ = polling.next(.response(response), now: 5)
-            for tolerance in [TokenResponse.ResponseQuirks.strict, .providers, .init(rawValue: .max)]
-            where (try? TokenResponse.read(response, tolerance: tolerance)) != nil { read += 1 }
+            for quirks in [TokenResponse.ResponseQuirks.strict, .providers, .init(rawValue: .max)]
+            where (try? TokenResponse.read(response, quirks: quirks)) != nil { read += 1 }
             _ = try? DeviceAuthorization.read(response)
             _ = try? Introspection.read(response, now: 0)
             _ = try? ClientRegistration.read(response)

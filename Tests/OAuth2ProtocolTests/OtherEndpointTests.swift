@@ -166,7 +166,7 @@ struct OtherEndpointTests {
         do {
             let response = try TokenResponse.read(
                 vector.input.response, expecting: TokenRequest.Grant.tokenExchange(exchange).expectation,
-                tolerance: .strict)
+                quirks: .strict)
             #expect(vector.outcome == "token")
             #expect(response.tokenType == vector.expect["token_type"]?.string)
             #expect(response.expiresIn == vector.expect.int("expires_in"))

@@ -270,6 +270,28 @@ struct RequestBuildingTests {
         #expect(throws: OAuth2Error.self) { try sent(.refreshToken(Secret("r"), scope: ["a\u{7F}"])) }
     }
 
+    @Test func `the provider's separator is between the scopes of every request`() throws {
+        var server = PKCETests.server
+        server.deviceAuthorizationEndpoint = .init(string: "https://as.example.com/device")
+        server.backchannelAuthenticationEndpoint = .init(string: "https://as.example.com/backchannel")
+        let client = Client(id: "c", authentication: .secretBasic(Secret("s")))
+        let redirect = try RedirectURI("http://127.0.0.1/cb")
+        for (separator, text) in [(" ", "openid b"), (",", "openid,b")] {
+            server.scopeSeparator = separator
+            let scope: Scope = ["openid", "b"]
+            let signIn = try AuthorizationRequest(server: server, client: client, redirectURI: redirect, scope: scope)
+            #expect(parameters(signIn.url.absoluteString)["scope"] == [text])
+            let requests = [
+                try DeviceAuthorizationRequest(server: server, client: client, scope: scope).request,
+                try BackchannelAuthenticationRequest(server: server, client: client, hint: .login("a"), scope: scope)
+                    .request,
+                try TokenRequest(.refreshToken(Secret("r"), scope: scope), server: server, client: client).request,
+                try TokenRequest(.clientCredentials(scope: scope), server: server, client: client).request,
+            ]
+            for request in requests { #expect(form(request)["scope"] == [text]) }
+        }
+    }
+
     @Test func `with method .get the parameters are in the query`() throws {
         let request = try TokenRequest(
             .refreshToken(Secret("r"), scope: nil), server: PKCETests.server, client: Client(id: "c"), method: .get

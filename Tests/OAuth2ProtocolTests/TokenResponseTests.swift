@@ -28,7 +28,7 @@ struct TokenResponseTests {
         do {
             response = try TokenResponse.read(
                 vector.input.response, expecting: expectation,
-                tolerance: Self.lenient.contains(vector.id) ? .providers : .strict)
+                quirks: Self.lenient.contains(vector.id) ? .providers : .strict)
         } catch {
             expectFailure(error, vector.expect)
             return
@@ -77,18 +77,18 @@ struct ProviderQuirkTests {
 
     @Test(arguments: withIDToken)
     func `a token response with an ID token is valid regardless of additional members`(vector: VectorCase) throws {
-        for tolerance in [TokenResponse.ResponseQuirks.strict, .providers] {
+        for quirks in [TokenResponse.ResponseQuirks.strict, .providers] {
             var expectation = TokenResponse.Expectation()
             expectation.idToken = true
             var answer = vector.input.response
             let text = String(decoding: answer.body, as: UTF8.self)
             let token = "eyJhbGciOiJSUzI1NiJ9.e30.c2ln"
             answer.body = Data(text.replacing(/<JWT.*>/, with: token).utf8)
-            let response = try TokenResponse.read(answer, expecting: expectation, tolerance: tolerance)
+            let response = try TokenResponse.read(answer, expecting: expectation, quirks: quirks)
             #expect(response.idToken?.value == token && response.refreshToken != nil)
             // Only the access token has a lifetime here: a refresh token lifetime of 0 has no effect.
             #expect(response.expiresIn == (vector.id == "PQ-038" ? 300 : 3600))
-            let expect = try #require(vector.expect[tolerance == .strict ? "strict" : "compat"]?.object)
+            let expect = try #require(vector.expect[quirks == .strict ? "strict" : "compat"]?.object)
             #expect(expect["outcome"] == "see_id_token_files")
             if let lifetime = expect["refresh_token_lifetime"] {
                 #expect(lifetime == "unknown_or_unlimited")
@@ -116,13 +116,13 @@ struct ProviderQuirkTests {
         check(vector, "compat", .providers.union(Self.profiles[vector.id] ?? []))
     }
 
-    private func check(_ vector: VectorCase, _ mode: String, _ tolerance: TokenResponse.ResponseQuirks) {
+    private func check(_ vector: VectorCase, _ mode: String, _ quirks: TokenResponse.ResponseQuirks) {
         guard let expect = vector.expect[mode]?.object else {
             Issue.record("\(vector.id) has no expectation \(mode)")
             return
         }
         do {
-            let response = try TokenResponse.read(vector.input.response, tolerance: tolerance)
+            let response = try TokenResponse.read(vector.input.response, quirks: quirks)
             expectToken(response, expect)
             for member in (expect["extra_exact_number"]?.object ?? [:]).members {
                 #expect(response.additional[member.name]?.number?.literal == member.value.string)
@@ -190,7 +190,7 @@ struct ProviderQuirkTests {
         let tokens = try TokenResponse.read(response)
         #expect(tokens.accessToken == Secret("act") && tokens.refreshToken == Secret("rft"))
         #expect(tokens.expiresIn == 86400)
-        #expect(throws: OAuth2Error.self) { try TokenResponse.read(response, tolerance: .strict) }
+        #expect(throws: OAuth2Error.self) { try TokenResponse.read(response, quirks: .strict) }
     }
 
     @Test(arguments: [("10010", ErrorCode.invalidGrant), ("10002", ErrorCode(rawValue: "10002"))])
@@ -207,14 +207,14 @@ struct ProviderQuirkTests {
     }
 
     @Test func `a provider-specific quirk is not accepted by default`() {
-        for (id, tolerance) in Self.profiles where id != "PQ-020" && id != "PQ-021" {
+        for (id, quirks) in Self.profiles where id != "PQ-020" && id != "PQ-021" {
             guard let vector = Self.cases.first(where: { $0.id == id }) else {
                 Issue.record("\(id) does not exist")
                 continue
             }
-            #expect(throws: OAuth2Error.self) { try TokenResponse.read(vector.input.response, tolerance: .providers) }
+            #expect(throws: OAuth2Error.self) { try TokenResponse.read(vector.input.response, quirks: .providers) }
             #expect(throws: Never.self) {
-                try TokenResponse.read(vector.input.response, tolerance: .providers.union(tolerance))
+                try TokenResponse.read(vector.input.response, quirks: .providers.union(quirks))
             }
         }
     }
@@ -224,7 +224,7 @@ struct ProviderQuirkTests {
         let response = HTTPResponse(status: 200, fields: ["Content-Type": "application/json"], body: .init(body.utf8))
         #expect(try TokenResponse.read(response).scope == ["repo,gist"])
         #expect(
-            try TokenResponse.read(response, tolerance: [.providers, .commaSeparatedScope]).scope == ["repo", "gist"])
+            try TokenResponse.read(response, quirks: [.providers, .commaSeparatedScope]).scope == ["repo", "gist"])
     }
 }
 

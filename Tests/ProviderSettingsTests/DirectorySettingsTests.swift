@@ -36,7 +36,7 @@ private func serviceType(_ members: String) throws -> AccountType? {
 ])
 func `a type with a service and no provider uses a token that the user supplies`(members: String, host: String) throws {
     let type = try #require(try serviceType(members))
-    #expect(type.provider == .staticToken && type.clientID.isEmpty && type.scope.isEmpty && type.endpoints.isEmpty)
+    #expect(type.provider == .staticToken && type.clientID.isEmpty && type.scope.isEmpty && type.endpoints.urls.isEmpty)
     #expect(type.tokenHosts == [host] && type.serviceURL?.host() == host.split(separator: ":").first.map(String.init))
 }
 

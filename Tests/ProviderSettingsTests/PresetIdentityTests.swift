@@ -112,14 +112,14 @@ import Platform
         let slack = try TokenResponse.read(
             answer(
                 #"{"ok": true, "app_id": "A0", "authed_user": {"id": "U1", "scope": "chat:write", "access_token": "xoxp-2", "token_type": "user"}, "team": {"id": "T9"}}"#
-            ), tolerance: try quirks("slack"))
+            ), quirks: try quirks("slack"))
         #expect(slack.accessToken == Secret("xoxp-2") && slack.tokenType == "bearer")
         // PQ-001
         let github = try TokenResponse.read(
             HTTPResponse(
                 status: 200, fields: ["Content-Type": "application/x-www-form-urlencoded; charset=utf-8"],
                 body: Data("access_token=gho_1&scope=repo%2Cgist&token_type=bearer".utf8)),
-            tolerance: try quirks("github"))
+            quirks: try quirks("github"))
         #expect(github.scope?.tokens == ["repo", "gist"] && github.refreshToken == nil)
     }
 }

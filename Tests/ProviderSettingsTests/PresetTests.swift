@@ -48,14 +48,14 @@ enum PresetFiles {
         #expect(!type.clientID.isEmpty)
         #expect(preset.documentation.allSatisfy { $0.hasPrefix("https://") })
         #expect(preset.documentation.isEmpty == (preset.name == "local") && !preset.title.isEmpty)
-        var addresses = type.endpoints.values.map(\.absoluteString)
+        var addresses = type.endpoints.urls.map(\.absoluteString)
         switch type.provider {
         case .issuer(let text), .authority(let text): addresses.append(text)
         case .endpoints:
-            #expect(type.endpoints["authorization_endpoint"] != nil && type.endpoints["token_endpoint"] != nil)
+            #expect(type.endpoints.authorization != nil && type.endpoints.token != nil)
             // Without ID tokens and without this mapping, all users would share one account.
             #expect(type.userinfoClaims["sub"] != nil || type.tokenClaims["sub"] != nil)
-            #expect(type.userinfoClaims.isEmpty == (type.endpoints["userinfo_endpoint"] == nil))
+            #expect(type.userinfoClaims.isEmpty == (type.endpoints.userinfo == nil))
         case .staticToken: Issue.record("a preset names a provider")
         }
         if let graph = type.graphAPI { addresses.append(graph.absoluteString) }

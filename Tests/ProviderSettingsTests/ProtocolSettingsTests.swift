@@ -33,18 +33,18 @@ import Platform
         #expect(type.resources == ["https://api.example"])
         #expect(type.authorizationDetails == [["type": "payment"]])
         #expect(type.claims?["id_token"]?.object?["acr"] == .null)
-        #expect(type.tolerance == TokenResponse.ResponseQuirks.providers.union(.commaSeparatedScope))
+        #expect(type.quirks == TokenResponse.ResponseQuirks.providers.union(.commaSeparatedScope))
         #expect(type.pushedAuthorizationRequests == true && type.requestObjectSigning && type.dpop)
         #expect(type.idTokenSigningAlgorithm == "HS256" && type.userinfoSigningAlgorithm == "ES256")
         #expect(type.allowsPasswordGrant)
         #expect(try self.type(#""resources": "https://one.example""#).resources == ["https://one.example"])
-        #expect(try self.type(#""quirks": ["strict", "scopeLists"]"#).tolerance == [.scopeLists])
+        #expect(try self.type(#""quirks": ["strict", "scopeLists"]"#).quirks == [.scopeLists])
     }
 
     @Test func `a missing key means the provider's default`() throws {
         let type = try type(#""scopes": []"#)
         #expect(type.pushedAuthorizationRequests == nil && type.idTokenSigningAlgorithm == nil && !type.dpop)
-        #expect(type.tolerance == .providers && !type.allowsPasswordGrant && type.clientKey == nil)
+        #expect(type.quirks == .providers && !type.allowsPasswordGrant && type.clientKey == nil)
     }
 
     @Test(arguments: [

@@ -63,7 +63,7 @@ struct SettingsTests {
             ("clientId", #""""#, "a string", "an empty string"),
             ("authority", #""ftp://x""#, "an https address", #""ftp://x""#),
             ("authority", #""http://login.example.com/x""#, "an https address", #""http://login.example.com/x""#),
-            ("authority", nil, "a string", "nothing"), ("scopes", nil, "a string", "nothing"),
+            ("authority", nil, "a string", "nothing"),
             ("graphAPI", "true", "a string", "true"), ("scopes", "7", "a list of strings", "7"),
             ("redirectUri", #""nonsense""#, "an address such as", "nonsense"),
             ("redirectUri", #""http://example.com/""#, "an address", "plain http"),
@@ -94,7 +94,7 @@ struct SettingsTests {
         #expect(error.key == older)
     }
 
-    @Test(arguments: [("clientID", "clientId"), ("authorithy", "authority"), ("scope", "scopes"), ("typs", "types")])
+    @Test(arguments: [("clientIdd", "clientId"), ("authorithy", "authority"), ("scops", "scopes"), ("typs", "types")])
     func `an unknown key suggests the closest key`(typed: String, meant: String) throws {
         let error = try #require(decodingError(try json([typed: "x"])))
         #expect(error.key == typed)

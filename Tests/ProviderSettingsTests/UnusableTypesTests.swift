@@ -48,10 +48,10 @@ struct UnusableTypesTests {
     }
 
     @Test func `a file with only unusable types loads`() throws {
-        let settings = try settings(#"{"types":{"google":{"clientID":"c"},"bad":{}}}"#)
+        let settings = try settings(#"{"types":{"google":{"clientIdd":"c"},"bad":{}}}"#)
         // No preset of the same name replaces a type.
         #expect(settings.types.isEmpty && settings["google"] == nil && settings.defaultType == "google")
-        #expect(settings.unusableTypes.map(\.error.key) == ["types.google.clientID", "types.bad.redirectUri"])
+        #expect(settings.unusableTypes.map(\.error.key) == ["types.google.clientIdd", "types.bad.redirectUri"])
     }
 
     @Test func `the flat form with an error loads as an unusable type`() throws {

@@ -32,10 +32,9 @@ struct SoakWorker {
         var type = AccountType(
             name: "graph", provider: .endpoints, clientID: "client",
             redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
-        type.endpoints = [
-            "authorization_endpoint": "authorize", "token_endpoint": "token", "userinfo_endpoint": "userinfo",
-        ]
-        .compactMapValues { URL(string: "http://127.0.0.1:\(port)/\($0)") }
+        func url(_ path: String) -> URL? { URL(string: "http://127.0.0.1:\(port)/\(path)") }
+        type.endpoints = AccountType.Endpoints(authorization: url("authorize"), token: url("token"))
+        type.endpoints.userinfo = url("userinfo")
         store = try await AccountStore(
             settings: try Settings(types: [type]), storage: try location.storage(),
             custody: KeyFile(directory: location.directory), dependencies: Dependencies(transport: CurlTransport()),

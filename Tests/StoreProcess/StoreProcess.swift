@@ -69,7 +69,7 @@ struct StoreProcess {
         var type = AccountType(
             name: "graph", provider: .endpoints, clientID: "client",
             redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
-        type.endpoints = ["token_endpoint": URL(string: "http://127.0.0.1:\(port)/token")].compactMapValues { $0 }
+        type.endpoints.token = URL(string: "http://127.0.0.1:\(port)/token")
         return try await AccountStore(
             settings: try Settings(types: [type]), storage: try location.storage(),
             custody: KeyFile(directory: directory), dependencies: Dependencies(transport: CurlTransport()))

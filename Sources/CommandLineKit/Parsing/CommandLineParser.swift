@@ -142,7 +142,7 @@ extension CommandSyntax {
             guard words.count > 1 else { return .page(page.name) }
             let names = page.entries.map(\.name)
             guard words.count == 2, !names.isEmpty else { throw unexpected(words[1], inHelpOn: [first]) }
-            guard names.contains(words[1]) else {
+            guard page.entries.contains(where: { $0.name == words[1] || $0.aliases.contains(words[1]) }) else {
                 throw UsageError(
                     message: "no entry \(UsageError.quoted(words[1])) in the help on \(first)",
                     reason: SpellingSuggestion.nearest(to: words[1], in: names).map {

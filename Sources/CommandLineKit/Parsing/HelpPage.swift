@@ -12,12 +12,17 @@ package struct HelpPage: Sendable {
     /// A documented name of a page.
     package struct Entry: Sendable {
         package var name: String
+        /// Other spellings of the name.
+        package var aliases: [String]
         /// A phrase without a full stop.
         package var meaning: String
         /// Labels and values of the description.
         package var facts: [(label: String, value: String)]
 
-        package init(_ name: String, _ meaning: String, _ facts: [(label: String, value: String)]) {
+        package init(
+            _ name: String, aliases: [String] = [], _ meaning: String, _ facts: [(label: String, value: String)]
+        ) {
+            self.aliases = aliases
             self.name = name
             self.meaning = meaning
             self.facts = facts

@@ -16,7 +16,7 @@ package struct HelpText {
         case .page(let name): return syntax.page(name).map { lines($0).joined(separator: "\n") } ?? ""
         case .entry(let name, let page):
             // A name can have one entry in each of several dictionaries.
-            let entries = syntax.page(page)?.entries.filter { $0.name == name } ?? []
+            let entries = syntax.page(page)?.entries.filter { $0.name == name || $0.aliases.contains(name) } ?? []
             return entries.map { lines($0).joined(separator: "\n") }.joined(separator: "\n\n")
         case .command(let path):
             guard let chain = syntax.chain(to: path) else { return "" }

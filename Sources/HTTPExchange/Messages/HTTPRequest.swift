@@ -87,6 +87,8 @@ public struct HTTPRequest: Sendable, Equatable {
     package var ownTimeout: Duration?
     /// The maximum size in bytes of the response's content after decompression.
     public var maximumResponseSize = 1 << 20
+    /// The maximum number of concurrent requests to the origin; `nil` for the limit of the transport.
+    package var requestsPerOrigin: Int?
     /// The trusted certificate authorities and keys of https servers.
     public var trust = ServerTrust.system
     /// The handling of 3xx responses.

@@ -63,10 +63,10 @@ public struct Dependencies: Sendable {
 }
 
 extension Dependencies {
-    /// Returns the transport for requests to the provider of a type: with the certificate authorities, the client certificate and the
-    /// pinned keys of its settings.
+    /// Returns the transport for requests to the provider of a type: with the certificate authorities, the client certificate, the
+    /// pinned keys and the requests per origin of its settings.
     package func transport(for type: AccountType) -> any HTTPTransport {
-        type.pinning(type.clientCertificate.map { certifiedTransport(type.caFile, $0) } ?? transport(type.caFile))
+        type.limiting(type.clientCertificate.map { certifiedTransport(type.caFile, $0) } ?? transport(type.caFile))
     }
 }
 

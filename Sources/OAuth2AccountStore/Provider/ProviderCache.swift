@@ -30,7 +30,7 @@ actor ProviderCache {
 
     /// Returns the transport for a type, with the certificate authorities of its settings.
     nonisolated func transport(for type: AccountType) -> any HTTPTransport {
-        type.pinning(transport(caFile: type.caFile, certificate: type.clientCertificate))
+        type.limiting(transport(caFile: type.caFile, certificate: type.clientCertificate))
     }
 
     private nonisolated func transport(caFile: String?, certificate: ClientCertificate?) -> any HTTPTransport {

@@ -120,7 +120,7 @@ struct ProviderClient: Sendable {
         }
         do throws(OAuth2Error) {
             return try TokenResponse.read(
-                response, expecting: expectation(grant, idToken: idToken, boundTo: key), tolerance: type.tolerance)
+                response, expecting: expectation(grant, idToken: idToken, boundTo: key), quirks: type.responseQuirks)
         } catch {
             throw redacting(error, grant)
         }

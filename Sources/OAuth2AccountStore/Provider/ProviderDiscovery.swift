@@ -134,6 +134,7 @@ package struct ProviderDiscovery: Sendable {
                 if let url = server.mutualTLSAliases[name] { server[keyPath: path] = url }
             }
         }
+        server.scopeSeparator = type.scopeSeparator.rawValue
         for (name, path) in AuthorizationServer.endpointNames {
             guard let url = type.endpoints[name] else { continue }
             server[keyPath: path] = url

@@ -20,7 +20,7 @@ enum RefreshTokenBinding {
         let endpoint = server.tokenEndpoint?.origin
         guard let issuing = record.tokenOrigin else {
             // An imported account has no origin before its first refresh. Then the metadata of its issuer names the endpoint.
-            guard record.issuer == nil || server.issuer != nil && type.endpoints["token_endpoint"] == nil else {
+            guard record.issuer == nil || server.issuer != nil && type.endpoints.token == nil else {
                 throw error(type, "its settings no longer name the provider that issued the refresh token")
             }
             return

@@ -21,7 +21,7 @@ extension SignInCoordinator {
             server: connection.server, client: connection.preparedClient(), scope: requested.consent,
             parameters: parameters, headers: type.tokenHeaders, resources: type.resources)
         let authorization = try DeviceAuthorization.read(
-            try await connection.send(request.request), tolerance: type.tolerance, allowsLoopbackHTTP: true)
+            try await connection.send(request.request), quirks: type.responseQuirks, allowsLoopbackHTTP: true)
         let deviceSignIn = DeviceSignIn(
             connection: connection, authorization: authorization, key: key,
             // RFC 8628 promises no ID token. Without one, userinfo names the user.
@@ -49,7 +49,7 @@ private struct DeviceSignIn {
     func tokens() async throws -> TokenResponse {
         let dependencies = connection.dependencies
         var polling = DevicePolling(
-            authorization, now: dependencies.uptime(), expecting: expectation, tolerance: connection.type.tolerance)
+            authorization, now: dependencies.uptime(), expecting: expectation, quirks: connection.type.responseQuirks)
         var step = polling.start(now: dependencies.uptime())
         var lastError: (any Error)?
         while true {

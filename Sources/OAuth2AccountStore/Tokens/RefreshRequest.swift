@@ -137,7 +137,7 @@ struct RefreshRequest: Sendable {
                     failure = error
                 }
             }
-            guard failure.kind != .keyNotFound, !client.type.tolerance.contains(.invalidRefreshedIDToken) else {
+            guard failure.kind != .keyNotFound, !client.type.quirks.contains(.invalidRefreshedIDToken) else {
                 return false
             }
             throw OAuth2Error.idToken(failure)

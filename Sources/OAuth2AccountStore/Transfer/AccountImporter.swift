@@ -214,7 +214,7 @@ struct AccountImporter: StoreCollaborator {
         record.homeAccountID = entry.homeAccountID ?? record.homeAccountID
         record.grant = entry.grant
         record.policy = entry.policy
-        record.tokenOrigin = entry.tokenOrigin ?? record.tokenOrigin ?? type.endpoints["token_endpoint"]?.origin
+        record.tokenOrigin = entry.tokenOrigin ?? record.tokenOrigin ?? type.endpoints.token?.origin
         record.senderKey = entry.senderKey
         fillPolicies(&record, entry)
         record.userData = record.userData ?? entry.userData
@@ -246,7 +246,7 @@ extension AccountType {
         switch provider {
         case .authority(let authority): URL(string: "\(authority)")?.host(percentEncoded: true)
         case .issuer(let issuer): URL(string: issuer)?.host(percentEncoded: true)
-        case .endpoints, .staticToken: endpoints["token_endpoint"]?.host(percentEncoded: true)
+        case .endpoints, .staticToken: endpoints.token?.host(percentEncoded: true)
         }
     }
 }

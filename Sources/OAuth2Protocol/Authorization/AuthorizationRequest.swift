@@ -107,7 +107,7 @@ public struct AuthorizationRequest: Sendable {
             throw .configuration("the provider announces that it does not know the code challenge method S256")
         }
         var pairs: [FormEncoding.Pair] = [("response_type", "code"), ("redirect_uri", pending.redirectURI.text)]
-        if !pending.scope.isEmpty { pairs.append(("scope", pending.scope.text)) }
+        if !pending.scope.isEmpty { pairs.append(("scope", server.text(of: pending.scope))) }
         pairs.append(("state", pending.state))
         if let nonce = pending.nonce { pairs.append(("nonce", nonce)) }
         pairs += [("code_challenge", pending.verifier.challenge), ("code_challenge_method", "S256")]

@@ -51,6 +51,8 @@ public struct AuthorizationServer: Sendable, Equatable {
     public var dpopSigningAlgorithms: [String]?
     /// The endpoints for clients that connect with a certificate, by the metadata's names (RFC 8705 section 5).
     public var mutualTLSAliases: [String: URL] = [:]
+    /// The text between the scopes of a request. A space, unless the provider deviates from RFC 6749 section 3.3.
+    package var scopeSeparator = " "
     /// The members of the metadata document that cannot be used, and why.
     public var unusable: [String: String] = [:]
 
@@ -76,6 +78,9 @@ public struct AuthorizationServer: Sendable, Equatable {
         guard let url = endpoint(name) else { throw .configuration(unusable[name] ?? missing) }
         return url
     }
+
+    /// Returns the parameter `scope`.
+    func text(of scope: Scope) -> String { scope.tokens.joined(separator: scopeSeparator) }
 
     /// Returns the endpoint with this name in the metadata document, or `nil` if it is missing or cannot be used.
     package func endpoint(_ name: String) -> URL? {

@@ -36,7 +36,7 @@ public struct BackchannelAuthenticationRequest: Sendable {
             missing: "the provider does not offer sign-in on the user's own device (CIBA)")
         guard scope.contains("openid") else { throw .configuration("a backchannel sign-in needs the scope openid") }
         try scope.check()
-        var pairs: [FormEncoding.Pair] = [("scope", scope.text)]
+        var pairs: [FormEncoding.Pair] = [("scope", server.text(of: scope))]
         switch hint {
         case .login(let name): pairs.append(("login_hint", name))
         case .loginToken(let token): pairs.append(("login_hint_token", token.value))

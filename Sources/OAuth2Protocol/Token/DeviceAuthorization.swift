@@ -20,7 +20,7 @@ public struct DeviceAuthorizationRequest: Sendable {
         let endpoint = try server.endpoint(
             "device_authorization_endpoint", missing: "the provider does not offer the device grant")
         try scope.check()
-        var pairs: [FormEncoding.Pair] = scope.isEmpty ? [] : [("scope", scope.text)]
+        var pairs: [FormEncoding.Pair] = scope.isEmpty ? [] : [("scope", server.text(of: scope))]
         pairs += try RequestParameters.resources(resources)
         pairs += try RequestParameters.extra(parameters, besides: Set(pairs.map(\.name)))
         // Section 3.1 requires the client's name in the form. Many servers require it with HTTP Basic too.
@@ -55,9 +55,9 @@ public struct DeviceAuthorization: Sendable, Equatable {
 
     /// Reads the response.
     ///
-    /// - Parameter tolerance: ``TokenResponse/ResponseQuirks/strict`` refuses Google's `verification_url`.
+    /// - Parameter quirks: ``TokenResponse/ResponseQuirks/strict`` refuses Google's `verification_url`.
     public static func read(
-        _ response: HTTPResponse, tolerance: TokenResponse.ResponseQuirks = .providers, allowsLoopbackHTTP: Bool = false
+        _ response: HTTPResponse, quirks: TokenResponse.ResponseQuirks = .providers, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) -> DeviceAuthorization {
         guard response.status == 200 else { throw EndpointResponse.failure(response) }
         let members = try ResponseObject(response).members
@@ -69,10 +69,10 @@ public struct DeviceAuthorization: Sendable, Equatable {
             throw ResponseObject.error("user_code", "is longer than \(maximumUserCodeSize) bytes")
         }
         // Google's name is older than the specification.
-        let isOlder = tolerance != .strict && object.text("verification_uri") == nil
+        let isOlder = quirks != .strict && object.text("verification_uri") == nil
         let uri = object.url(isOlder ? "verification_url" : "verification_uri", allowsLoopbackHTTP: allowsLoopbackHTTP)
         guard let uri else { throw ResponseObject.error("verification_uri", "is missing or not https") }
-        let lifetime = try object.lifetime(acceptsText: tolerance.contains(.textualLifetime))
+        let lifetime = try object.lifetime(acceptsText: quirks.contains(.textualLifetime))
         return DeviceAuthorization(
             deviceCode: code, userCode: userCode, verificationURI: uri,
             verificationURIComplete: object.url("verification_uri_complete", allowsLoopbackHTTP: allowsLoopbackHTTP),

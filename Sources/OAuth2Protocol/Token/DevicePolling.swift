@@ -40,37 +40,37 @@ public struct DevicePolling: Sendable, Equatable {
     public private(set) var interval: Double
     private var backOff: Double
     private let expectation: TokenResponse.Expectation
-    private let tolerance: TokenResponse.ResponseQuirks
+    private let quirks: TokenResponse.ResponseQuirks
     private var usedNonce = false
 
     /// Creates the polling for codes that arrived at this time.
     public init(
         _ authorization: DeviceAuthorization, now: Double, expecting expectation: TokenResponse.Expectation = .init(),
-        tolerance: TokenResponse.ResponseQuirks = .providers
+        quirks: TokenResponse.ResponseQuirks = .providers
     ) {
         self.init(
-            lifetime: authorization.expiresIn, interval: authorization.interval, now: now, expectation, tolerance)
+            lifetime: authorization.expiresIn, interval: authorization.interval, now: now, expectation, quirks)
     }
 
     /// Creates the polling for a backchannel sign-in that began at this time.
     public init(
         _ authentication: BackchannelAuthentication, now: Double,
         expecting expectation: TokenResponse.Expectation = .init(),
-        tolerance: TokenResponse.ResponseQuirks = .providers
+        quirks: TokenResponse.ResponseQuirks = .providers
     ) {
         self.init(
-            lifetime: authentication.expiresIn, interval: authentication.interval, now: now, expectation, tolerance)
+            lifetime: authentication.expiresIn, interval: authentication.interval, now: now, expectation, quirks)
     }
 
     private init(
         lifetime: Int, interval: Int, now: Double, _ expectation: TokenResponse.Expectation,
-        _ tolerance: TokenResponse.ResponseQuirks
+        _ quirks: TokenResponse.ResponseQuirks
     ) {
         deadline = now + Double(lifetime)
         self.interval = Double(interval)
         backOff = Double(interval)
         self.expectation = expectation
-        self.tolerance = tolerance
+        self.quirks = quirks
     }
 
     /// Returns the first step.
@@ -94,7 +94,7 @@ public struct DevicePolling: Sendable, Equatable {
     private mutating func next(_ response: HTTPResponse, _ now: Double) -> Step {
         let failure: OAuth2Error
         do throws(OAuth2Error) {
-            return .tokens(try TokenResponse.read(response, expecting: expectation, tolerance: tolerance))
+            return .tokens(try TokenResponse.read(response, expecting: expectation, quirks: quirks))
         } catch {
             failure = error
         }

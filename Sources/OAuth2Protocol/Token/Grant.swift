@@ -41,30 +41,29 @@ extension TokenRequest {
         }
 
         /// Returns the parameters of this grant.
-        func pairs() throws(OAuth2Error) -> [FormEncoding.Pair] {
-            switch self {
+        func pairs(for server: AuthorizationServer) throws(OAuth2Error) -> [FormEncoding.Pair] {
+            func pairs(_ scope: Scope?) throws(OAuth2Error) -> [FormEncoding.Pair] {
+                guard let scope, !scope.isEmpty else { return [] }
+                try scope.check()
+                return [("scope", server.text(of: scope))]
+            }
+            return switch self {
             case .authorizationCode(let code, let pending):
                 [
                     ("code", code.value), ("redirect_uri", pending.redirectURI.text),
                     ("code_verifier", pending.verifier.secret.value),
                 ]
-            case .refreshToken(let token, let scope): [("refresh_token", token.value)] + (try Self.pairs(scope))
-            case .clientCredentials(let scope): try Self.pairs(scope)
+            case .refreshToken(let token, let scope): [("refresh_token", token.value)] + (try pairs(scope))
+            case .clientCredentials(let scope): try pairs(scope)
             case .deviceCode(let code): [("device_code", code.value)]
             case .backchannel(let requestID): [("auth_req_id", requestID.value)]
-            case .jwtBearer(let assertion, let scope): [("assertion", assertion.value)] + (try Self.pairs(scope))
+            case .jwtBearer(let assertion, let scope): [("assertion", assertion.value)] + (try pairs(scope))
             case .samlBearer(let assertion, let scope):
-                [("assertion", Base64URL.encode(Array(assertion.value.utf8)))] + (try Self.pairs(scope))
-            case .tokenExchange(let exchange): try exchange.pairs() + Self.pairs(exchange.scope)
+                [("assertion", Base64URL.encode(Array(assertion.value.utf8)))] + (try pairs(scope))
+            case .tokenExchange(let exchange): try exchange.pairs() + pairs(exchange.scope)
             case .password(let username, let password, let scope):
-                [("username", username), ("password", password.value)] + (try Self.pairs(scope))
+                [("username", username), ("password", password.value)] + (try pairs(scope))
             }
-        }
-
-        private static func pairs(_ scope: Scope?) throws(OAuth2Error) -> [FormEncoding.Pair] {
-            guard let scope, !scope.isEmpty else { return [] }
-            try scope.check()
-            return [("scope", scope.text)]
         }
 
         /// The parameters that belong to the grant, including omitted ones: an actor's token type without an

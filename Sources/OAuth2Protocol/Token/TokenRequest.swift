@@ -36,7 +36,7 @@ public struct TokenRequest: Sendable {
             throw .configuration(
                 "the client credentials grant is for confidential clients; this client has neither secret nor key")
         }
-        var pairs = [("grant_type", grant.name)] + (try grant.pairs())
+        var pairs = [("grant_type", grant.name)] + (try grant.pairs(for: server))
         pairs += try RequestParameters.resources(resources)
         pairs += try RequestParameters.authorizationDetails(authorizationDetails)
         pairs += try RequestParameters.extra(parameters, besides: grant.ownParameters.union(pairs.map(\.name)))

@@ -110,7 +110,7 @@ struct HostAccount {
     }
 
     private static func hosts(of type: AccountType) -> [String] {
-        var urls = Array(type.endpoints.values)
+        var urls = type.endpoints.urls
         switch type.provider {
         case .issuer(let text), .authority(let text): urls += [URL(string: text)].compactMap { $0 }
         case .endpoints, .staticToken: break

@@ -32,7 +32,7 @@ struct ProviderRecord: OutputRecord {
         switch type.provider {
         case .issuer(let text), .authority(let text): text
         case .endpoints:
-            type.endpoints["authorization_endpoint"]?.absoluteString ?? type.endpoints["token_endpoint"]?.absoluteString
+            type.endpoints.authorization?.absoluteString ?? type.endpoints.token?.absoluteString
                 ?? ""
         case .staticToken: ""
         }

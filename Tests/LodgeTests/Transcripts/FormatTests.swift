@@ -202,8 +202,11 @@ import Testing
             let wrong = await terminal.run("providers", "list")
             #expect(!wrong.errors.contains("an unknown key"), "\(key.name): \(wrong.errors)")
         }
-        let near = await terminal.run("help", "settings", "clientID")
+        let near = await terminal.run("help", "settings", "clientIdd")
         #expect(near.status == 2 && near.errors.contains("did you mean lodge help settings clientId?"))
+        let spelling = await terminal.run("help", "settings", "redirectURI")
+        #expect(spelling.status == 0 && spelling.output.hasPrefix("redirectUri: "), "\(spelling)")
+        #expect(spelling.output.contains("Also:") && spelling.output.contains("redirectURI, redirectURL"))
         #expect(await terminal.run("help", "settings", "clientId", "x").status == 2)
     }
 }

@@ -97,7 +97,7 @@ struct ProviderCacheTests {
         let cache = cache()
         _ = try await cache.server(for: type)
         var changed = type
-        changed.endpoints["token_endpoint"] = URL(string: "https://op.example.com/other")
+        changed.endpoints.token = URL(string: "https://op.example.com/other")
         #expect(await cache.knownServer(for: changed) == nil)
         #expect(try await cache.server(for: changed).tokenEndpoint?.path() == "/other")
         #expect(provider.count(Self.discovery) == 2)

@@ -28,7 +28,7 @@ struct FailureTableTests {
             type.scope = ["read"]
             if !discovers {
                 type.provider = .endpoints
-                type.endpoints = ["token_endpoint": try #require(URL(string: "https://op.example/token"))]
+                type.endpoints.token = URL(string: "https://op.example/token")
             }
             store = try await Self.open(type, provider, storage, clock)
             let first = try TokenResponse.read(

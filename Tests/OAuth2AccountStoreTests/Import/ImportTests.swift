@@ -19,9 +19,9 @@ struct ImportTests {
         var type = try TestStore.type()
         type.provider = .endpoints
         type.scope = ["read"]
-        for (name, path) in [("authorization_endpoint", "authorize"), ("token_endpoint", "token")] {
-            type.endpoints[name] = URL(string: "https://login.microsoftonline.com/\(path)")
-        }
+        type.endpoints = .init(
+            authorization: URL(string: "https://login.microsoftonline.com/authorize"),
+            token: URL(string: "https://login.microsoftonline.com/token"))
         return try await TestStore(types: [type], storage: storage)
     }
 

@@ -180,7 +180,7 @@ struct KeyMoveTests {
         var type = AccountType(
             name: "graph", provider: .endpoints, clientID: "client",
             redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
-        type.endpoints = ["token_endpoint": try #require(URL(string: "http://127.0.0.1:9/token"))]
+        type.endpoints.token = URL(string: "http://127.0.0.1:9/token")
         let store = try await AccountStore(
             settings: try Settings(types: [type]), storage: test.storage, keyLocations: test.locations())
         let answer = HTTPResponse(

@@ -40,7 +40,7 @@ struct MigrationTests {
         var plain = try TestStore.type("plain", redirect: "http://127.0.0.1/callback")
         plain.provider = .endpoints
         plain.scope = ["read"]
-        plain.endpoints = ["token_endpoint": URL(string: "https://plain.example.com/token")].compactMapValues { $0 }
+        plain.endpoints.token = URL(string: "https://plain.example.com/token")
         return try await TestStore(
             types: [try TestStore.type(), plain], storage: SQLiteStorage(directory: directory.store),
             custody: KeyFile(directory: directory.store))

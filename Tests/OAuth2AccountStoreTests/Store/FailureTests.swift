@@ -214,9 +214,8 @@ struct FailureTests {
             var type = try TestStore.type()
             type.provider = .endpoints
             type.scope = ["read"]
-            for (name, path) in [("authorization_endpoint", "authorize"), ("token_endpoint", "token")] {
-                type.endpoints[name] = URL(string: "https://\(host)/\(path)")
-            }
+            type.endpoints = .init(
+                authorization: URL(string: "https://\(host)/authorize"), token: URL(string: "https://\(host)/token"))
             return type
         }
         let ada = try await TestStore(types: [try type("op.example.com")], storage: storage, provider: provider)

@@ -128,7 +128,7 @@ struct IDTokenTests {
         #expect(error?.reason == OAuth2Error.idToken(IDTokenError(.malformed)).description)
         #expect(try await strict.savedTokens(account.id)?.accessToken == Secret("AT-2"))
         var type = try TestStore.type()
-        type.tolerance.insert(.invalidRefreshedIDToken)
+        type.quirks.insert(.invalidRefreshedIDToken)
         let test = try await TestStore(types: [type])
         let ada = try await test.signIn()
         let former = try await test.savedTokens(ada.id)?.idToken

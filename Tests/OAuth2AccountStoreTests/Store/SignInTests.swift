@@ -259,10 +259,9 @@ struct SignInTests {
         var type = try TestStore.type()
         type.provider = .endpoints
         type.scope = ["read"]
-        type.endpoints = [
-            "authorization_endpoint": try #require(URL(string: "https://op.example.com/authorize")),
-            "token_endpoint": try #require(URL(string: "https://op.example.com/token")),
-        ]
+        type.endpoints = AccountType.Endpoints(
+            authorization: URL(string: "https://op.example.com/authorize"),
+            token: URL(string: "https://op.example.com/token"))
         return type
     }
 

@@ -84,7 +84,7 @@ final class TokenServer: Sendable {
         var type = try TestStore.type("graph", redirect: "http://127.0.0.1/callback")
         type.provider = .endpoints
         type.scope = ["read"]
-        type.endpoints = ["token_endpoint": URL(string: "http://127.0.0.1:\(port)/token")].compactMapValues { $0 }
+        type.endpoints.token = URL(string: "http://127.0.0.1:\(port)/token")
         var dependencies = Dependencies(transport: Providers(all: []), environment: [:])
         dependencies.now = { Date().addingTimeInterval(-7200) }
         let store = try await AccountStore(
