@@ -32,6 +32,8 @@ public struct ProviderPreset: Sendable, Equatable {
     public let notes: [String]
     /// The tests of this preset and their servers.
     public let tests: [String]
+    /// Whether the provider can offer dynamic registration (RFC 7591).
+    public let offersRegistration: Bool
     /// Additional members of a dynamic registration that this provider requires (RFC 7591).
     public let registration: JSONObject
     /// The keys of the type, with `{placeholder}` in their strings.
@@ -66,6 +68,7 @@ public struct ProviderPreset: Sendable, Equatable {
         registrationSteps = strings("register")
         notes = strings("notes")
         tests = strings("tested")
+        offersRegistration = file["registration"] != nil
         registration = file["registration"]?.object ?? JSONObject()
         self.type = type
     }

@@ -23,7 +23,7 @@ extension HelpText {
             "Send a request",
             [
                 "lodge request GET '/users?$top=100' --paginate --retry 3",
-                "lodge request PUT https://api.example/photo --data @ada.jpg --output photo.json",
+                "lodge request PUT https://api.example/photo --data @ada.jpg",
                 "lodge token --header | curl -H @- https://graph.microsoft.com/v1.0/me",
             ])
             + paragraph(
@@ -31,24 +31,20 @@ extension HelpText {
                     + "environment, never as an argument: other users can read arguments.")
             + block("Run a program with the token in OAUTH2_ACCESS_TOKEN", ["lodge exec -- python3 report.py"])
             + block(
-                "Get a token that is valid for a while, or everything about it",
+                "Get a token that is valid for a while, with its expiry, or for SASL",
                 ["lodge token --min-validity 10m", "lodge token --output json", "lodge token --sasl xoauth2"])
-            + paragraph(
-                "--sasl prints the complete SASL response in base64: xoauth2 or oauthbearer. For mutt and other mail programs, see lodge "
-                    + "help mail.")
             + block("Keep sign-ins that you rarely use (crontab)", ["0 6 * * 1 /usr/bin/lodge accounts refresh --all"])
-            + paragraph(
-                "It prints only failures, and ends with 4 if an account needs a sign-in. cron has another PATH: write the full path."
-            )
+            + paragraph("It prints only failures, and ends with 4 if an account needs a sign-in.")
             + block(
                 "In CI, as the application itself",
                 [
-                    "export LODGE_SETTINGS=$PWD/settings.json LODGE_STORE=$PWD/store LODGE_NO_INPUT=1",
-                    "lodge providers add ci --issuer https://id.example --client-id ID --client-secret-env SECRET",
-                    "lodge sign-in ci --client-credentials", "lodge exec -- ./deploy", "lodge sign-out",
+                    "export LODGE_SETTINGS=$PWD/settings.json LODGE_STORE=$PWD/store",
+                    "lodge providers add ci --issuer https://id.example --client-id ID \\",
+                    "  --client-secret-env SECRET", "lodge sign-in ci --client-credentials", "lodge exec -- ./deploy",
+                    "lodge sign-out",
                 ])
             + block(
-                "In CI, with a sign-in of yours",
+                "In CI, with your account",
                 [
                     "lodge accounts export --reveal-secrets --output-file accounts.json",
                     "lodge accounts import accounts.json",
@@ -57,41 +53,30 @@ extension HelpText {
                 "Run the first command on your machine, and save the file as a secret of the CI system. If the provider rotates refresh "
                     + "tokens, use only one of the two copies.")
             + paragraph(
-                "LODGE_NO_INPUT=1 ends a command with 4 instead of a prompt. The exit status tells a script what to do: lodge help "
-                    + "exit-statuses. With --output json, an error is an object on standard error.")
+                "With LODGE_NO_INPUT=1, a command ends with 4 instead of a prompt: lodge help exit-statuses. With --output json, an error "
+                    + "is an object on standard error.")
     }
 
     fileprivate var storage: [String] {
-        section(
-            "Locations",
-            [
-                (
-                    "settings",
-                    "--settings, otherwise LODGE_SETTINGS, otherwise settings.json or settings.plist in $XDG_CONFIG_HOME/lodge "
-                        + "(~/.config/lodge)"
-                ),
-                (
-                    "accounts",
-                    "accounts.sqlite in --store, otherwise in LODGE_STORE, otherwise in $XDG_DATA_HOME/lodge (~/.local/share/lodge)"
-                ),
-                ("key", "accounts.key in the same folder, or the location that lodge config shows"),
-                ("offline copies", "files in the same folder, not encrypted: lodge sync --forget"),
-            ])
-            + paragraph("lodge status shows these paths, and lodge config the source of each value.")
-            + section(
-                "Locations of the key",
+        paragraph(
+            "The accounts are in accounts.sqlite in the folder --store, otherwise LODGE_STORE, otherwise $XDG_DATA_HOME/lodge "
+                + "(~/.local/share/lodge). Their key is in accounts.key in the same folder, or where you choose. Offline copies of "
+                + "directories are in this folder too, and are not encrypted. lodge status shows the paths, and lodge config the source "
+                + "of each value.")
+            + block(
+                "Locations of the key (key-custody)",
                 [
-                    ("key-file", "a file of mode 0600 (the default); works without a desktop, in cron and over SSH"),
-                    ("secret-service", "the keyring of the desktop"),
-                    ("keychain", "the Keychain of macOS (not tested)"),
-                    ("passphrase", "a passphrase, which you enter, or store in the file LODGE_PASSPHRASE_FILE"),
-                    ("fd:N", "file descriptor N: LODGE_KEY_CUSTODY=fd:3 lodge … 3< FILE"),
+                    "key-file        a file of mode 0600 (the default); also for cron and SSH",
+                    "secret-service  the keyring of the desktop",
+                    "keychain        the Keychain of macOS (not tested)",
+                    "passphrase      a passphrase that you enter, or in LODGE_PASSPHRASE_FILE",
+                    "fd:N            a file descriptor: LODGE_KEY_CUSTODY=fd:3 lodge me 3< FILE",
                 ])
             + block("Move the key", ["lodge config set key-custody secret-service"])
             + block(
                 "Share accounts between machines",
                 [
-                    "export LODGE_STORE='postgresql://worker@db.example/accounts?sslmode=verify-full'",
+                    "export LODGE_STORE='postgresql://me@db.example/accounts?sslmode=verify-full'",
                     "export PGPASSFILE=$HOME/.pgpass",
                 ])
             + paragraph(

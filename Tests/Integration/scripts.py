@@ -38,7 +38,7 @@ def run(checks, world):
         file.write(report)
     program = bash(block(page, "Run a program with the token in OAUTH2_ACCESS_TOKEN"))
     checks.check("lodge exec passes the token to a program", program.stdout == "True\n", program)
-    tokens = bash(block(page, "Get a token that is valid for a while, or everything about it"))
+    tokens = bash(block(page, "Get a token that is valid for a while, with its expiry, or for SASL"))
     checks.check("lodge token prints it in each form", tokens.returncode == 0 and '"expires_at"' in tokens.stdout
                  and len(tokens.stdout.splitlines()) >= 3, tokens)
     cron = re.sub(r"^\S+ \S+ \S+ \S+ \S+ /usr/bin/", "", block(page, "Keep sign-ins that you rarely use (crontab)"))
@@ -46,7 +46,7 @@ def run(checks, world):
     checks.check("the line of cron refreshes, and prints nothing", refreshed.returncode == 0 and not refreshed.stdout, refreshed)
 
     steps = block(page, "In CI, as the application itself").replace("https://id.example", provider.issuer)
-    steps = steps.replace("--client-id ID", "--client-id lodge-confidential --scope User.Read.All")
+    steps = steps.replace("--client-id ID", "--scope User.Read.All --client-id lodge-confidential")
     deploy = '#!/bin/sh\n[ -n "$OAUTH2_ACCESS_TOKEN" ] && echo deployed\n'
     with open(world.path("project", "deploy"), "w", encoding="ascii") as file:
         file.write(deploy)
@@ -54,14 +54,14 @@ def run(checks, world):
     ci = bash(steps, SECRET="not-a-secret")
     checks.check("the steps of CI sign in as the application, run a program and sign out", ci.returncode == 0 and "deployed" in ci.stdout, ci)
 
-    moved = block(page, "In CI, with a sign-in of yours").splitlines()
+    moved = block(page, "In CI, with your account").splitlines()
     exported = bash(moved[0])
     checks.check("an account is exported", exported.returncode == 0, exported)
     imported = bash(f"{moved[1]} && lodge token", LODGE_STORE=world.path("other-store"))
     checks.check("and imported elsewhere", imported.returncode == 0 and imported.stdout.strip(), imported)
 
     storage = world.run("help", "storage").out
-    words = re.findall(r"^  (\S+)  ", storage.split("Locations of the key:", 1)[1].split("\n\n", 1)[0], re.MULTILINE)
+    words = re.findall(r"^(\S+)  ", block(storage, "Locations of the key (key-custody)"), re.MULTILINE)
     offered = world.run("help", "config", "set").out
     checks.check("config set has the same locations of the key", len(words) == 5 and all(word in offered for word in words), storage)
     status = world.run("status", "--output", "json")

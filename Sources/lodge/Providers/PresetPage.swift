@@ -50,6 +50,9 @@ struct PresetPage {
         lines += ["### Add the account type", ""]
         let setUp = preset.isComplete ? [] : [CommandError.addCommand(preset).description]
         lines += ReferencePage.block(setUp.map { "$ " + $0 } + ["$ lodge sign-in \(preset.name)"])
+        if preset.offersRegistration {
+            lines += ["With `--register` instead of `--client-id`, lodge registers the client (RFC 7591).", ""]
+        }
         lines += keys
         if !preset.notes.isEmpty {
             lines += ["### Peculiarities", ""] + preset.notes.map { "- " + ReferencePage.escaped($0) } + [""]
