@@ -64,7 +64,7 @@ extension HelpText {
                 + "directories are in this folder too, and are not encrypted. lodge status shows the paths, and lodge config the source "
                 + "of each value.")
             + block(
-                "Locations of the key (key-custody)",
+                "Locations of the key",
                 [
                     "key-file        a file of mode 0600 (the default); also for cron and SSH",
                     "secret-service  the keyring of the desktop",

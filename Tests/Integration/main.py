@@ -56,8 +56,8 @@ from world import ENDINGS, Ports, Unavailable, World, remove_home
 
 # The topics that need only the program, the longest first, and the topics that need other software.
 ALONE = [
-    hostile_input, interrupted, failing_provider, mail_servers, postgresql, shared_store, local_directory, requests_nginx, any_address, clients, browse,
-    damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, git_server, qr_code, documentation, recording, scripts,
+    hostile_input, interrupted, documentation, failing_provider, mail_servers, postgresql, shared_store, local_directory, requests_nginx, any_address, clients, browse,
+    damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, git_server, qr_code, recording, scripts,
     signed_requests]
 # Servers of other projects, as Python and Debian packages.
 SERVERS = [canaille, django_oauth_toolkit, lemonldap_ng, oidc_provider_mock, scim2_server]

@@ -61,7 +61,7 @@ def run(checks, world):
     checks.check("and imported elsewhere", imported.returncode == 0 and imported.stdout.strip(), imported)
 
     storage = world.run("help", "storage").out
-    words = re.findall(r"^(\S+)  ", block(storage, "Locations of the key (key-custody)"), re.MULTILINE)
+    words = re.findall(r"^(\S+)  ", block(storage, "Locations of the key"), re.MULTILINE)
     offered = world.run("help", "config", "set").out
     checks.check("config set has the same locations of the key", len(words) == 5 and all(word in offered for word in words), storage)
     status = world.run("status", "--output", "json")
