@@ -5,12 +5,12 @@ public import OAuth2AccountStore
 extension Account {
     /// Returns the directory of the account, of the kind in the settings of its type.
     ///
-    /// The store returns the tokens, and refreshes a token once if the service rejects it. The first request throws the errors of
-    /// the settings.
+    /// The store provides the tokens, and refreshes a token once if the service rejects it. The first request throws
+    /// the errors of the settings.
     ///
     /// - Parameters:
-    ///   - retry: The conditions under which a request is sent again.
-    ///   - budget: One budget for all waits; `nil` gives each operation its own.
+    ///   - retry: The conditions for retries of a request.
+    ///   - budget: The shared time budget for all retry delays. If `nil`, each operation has its own.
     public func directory(
         in store: AccountStore, retry: HTTPRetryPolicy = .directory, budget: RetryBudget? = nil
     ) -> any UserDirectory {
@@ -33,7 +33,7 @@ extension Account {
 }
 
 extension AccountType {
-    /// Plans a query for this type's directory. It sends no request: ``UserDirectory/pages(of:)`` does.
+    /// Plans a query for this type's directory without sending a request. ``UserDirectory/pages(of:)`` sends it.
     ///
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` or `invalidQuery`, with an alternative.
     public func plan(_ query: UserQuery) throws(DirectoryError) -> SearchPlan {
@@ -44,9 +44,11 @@ extension AccountType {
         }
     }
 
-    /// Returns the request of a query in this type's directory as text, without a token, with the notes of the directory.
+    /// Returns the request of a query in this type's directory as a string, without a token, with the notes of the
+    /// directory.
     ///
-    /// - Parameter countOnly: Whether the request is for the number of users, as in ``UserDirectory/count(of:)-(UserQuery)``.
+    /// - Parameter countOnly: Whether the request is for the number of users, as in
+    ///   ``UserDirectory/count(of:)-(UserQuery)``.
     /// - Returns: `nil` if the settings contain no URL of a directory.
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` or `invalidQuery`, with an alternative.
     public func explanation(of query: UserQuery, countOnly: Bool = false) throws(DirectoryError) -> String? {
@@ -59,7 +61,7 @@ extension AccountType {
         return try plan(countOnly ? query.pageForTotal : query).description(base: base)
     }
 
-    /// Returns the filter of a query in the language of this type's directory; `nil` if the query finds all users.
+    /// Returns the filter of a query in the language of this type's directory, or `nil` if the query finds all users.
     ///
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` or `invalidQuery`.
     public func filterText(of query: UserQuery) throws(DirectoryError) -> String? {

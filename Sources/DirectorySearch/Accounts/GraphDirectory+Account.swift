@@ -4,14 +4,14 @@ import OAuth2Protocol
 import OAuth2AccountStore
 
 extension GraphDirectory {
-    /// Creates the directory of an account, at the URL in the settings of its type.
+    /// Creates the directory of an account at the URL in the settings of its type.
     ///
-    /// The store returns the tokens, and refreshes a token once if the service rejects it. The first request throws the errors of
-    /// the settings.
+    /// The store provides the tokens, and refreshes a token once if the service rejects it. The first request throws
+    /// the errors of the settings.
     ///
     /// - Parameters:
-    ///   - retry: The conditions under which a request is sent again.
-    ///   - budget: One budget for all waits; `nil` gives each operation its own.
+    ///   - retry: The conditions for retries of a request.
+    ///   - budget: The shared time budget for all retry delays. If `nil`, each operation has its own.
     public init(
         account: Account, in store: AccountStore, retry: HTTPRetryPolicy = .directory, budget: RetryBudget? = nil
     ) {
@@ -21,7 +21,7 @@ extension GraphDirectory {
     }
 }
 
-/// Makes the client of an account's directory, with the URL in the settings of its type.
+/// A factory for the client of an account's directory, with the URL in the settings of its type.
 struct AccountClient: Sendable {
     let kind: AccountType.Directory
     let account: Account
@@ -46,7 +46,7 @@ struct AccountClient: Sendable {
         guard let url = type.graphAPI else { throw Self.missingURL(type, store.settings) }
         var client = try DirectoryClient(
             graphAPI: url, apiVersion: type.directory == .graph ? type.graphVersion : "",
-            // Tokens that are bound to a key need a proof for each request, which the store makes.
+            // Tokens that are bound to a key need a proof for each request, which the store creates.
             transport: type.dpop ? store.transport(for: account.id) : store.transport(for: type), retry: retry,
             budget: budget
         ) { requirement in
@@ -75,14 +75,15 @@ struct AccountClient: Sendable {
                 return try await store.accessToken(for: account.id, claims: claims, rejected: Secret(rejected))
             } catch let error as AccountStoreError {
                 guard case .signInNeeded = error.kind else { throw error }
-                // Only the user can satisfy them: the program needs them for the next sign-in.
+                // Only the user can satisfy them, so the program needs them for the next sign-in.
                 throw DirectoryError(.signInNeeded(claims: claims))
             }
         }
     }
 
-    /// Returns the error of a type without a URL. It proposes Microsoft's URL only to Microsoft's own types: the token of another
-    /// provider must not go there.
+    /// Returns the error of a type without a URL.
+    ///
+    /// It suggests Microsoft's URL only for Microsoft's own types: the token of another provider must not go there.
     private static func missingURL(_ type: AccountType, _ settings: Settings) -> SettingsError {
         let hint: Hint =
             switch (type.directory, type.isMicrosoft) {

@@ -1,13 +1,14 @@
 import StrictJSON
 
 extension UserPages {
-    /// Returns the same pages, each with the best match first.
+    /// Returns the same pages, each sorted by relevance.
     ///
     /// - Parameters:
-    ///   - text: The text that the users match.
-    ///   - additional: The properties that only the order needs. The users are returned without them.
-    ///   - limit: The maximum number of users; `nil` for all. The limit of the query applies before the order: a page that is larger
-    ///     than this limit has a better choice.
+    ///   - text: The search text that the users match.
+    ///   - additional: The properties that only the ranking needs. The results do not contain them.
+    ///   - limit: The maximum number of users; `nil` for all. The query's own limit applies before the ranking, so a
+    ///     page larger than
+    ///     this limit gives better results.
     public func ranked(by text: SearchText, removing additional: Set<String> = [], limit: Int? = nil) -> UserPages {
         UserPages { RankedPages(source: makeSource(), text: text, additional: additional, left: limit) }
     }

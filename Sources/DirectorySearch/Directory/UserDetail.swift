@@ -14,20 +14,20 @@ public struct UserDetail: Sendable, Equatable {
         case photo
     }
 
-    /// The result of a part.
+    /// The result for a part.
     public enum Part<Value: Sendable & Equatable>: Sendable, Equatable {
-        /// The caller did not request it, or the directory has no such part.
+        /// The caller did not request it, or the directory does not support it.
         case notRequested
         /// The value.
         case value(Value)
-        /// There is none.
+        /// The user has no such object, or the list is empty.
         case none
         /// The user may not read it; the error names the missing permission.
         case notPermitted(DirectoryError)
         /// The directory failed to return it.
         case failed(DirectoryError)
 
-        /// The value; `nil` without one, for any reason.
+        /// The value, or `nil` in any other case.
         public var value: Value? {
             if case .value(let value) = self { value } else { nil }
         }
@@ -52,7 +52,7 @@ public struct UserDetail: Sendable, Equatable {
 public struct UserPhoto: Sendable, Equatable {
     /// The picture in the service's format.
     public var bytes: Data
-    /// Its media type, such as `image/jpeg`; `nil` if the service does not return one.
+    /// The media type, such as `image/jpeg`, or `nil` if the service does not return it.
     public var mediaType: String?
 
     /// Creates a photo.

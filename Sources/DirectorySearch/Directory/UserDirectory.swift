@@ -3,30 +3,36 @@
 /// Each function sends requests and throws a ``DirectoryError``, an error of the transport or the authorization, or
 /// `CancellationError`.
 public protocol UserDirectory: Sendable {
-    /// Returns the users of a query, page by page. The first page sends the first request, or throws `invalidQuery` if the directory
-    /// does not support the query.
+    /// Returns the users of a query, page by page.
+    ///
+    /// The first page sends the first request, or throws `invalidQuery` if the directory does not support the query.
     func pages(matching query: UserQuery) -> UserPages
 
-    /// Returns the users of a planned query, page by page. A directory of another kind than the plan's plans the query itself.
+    /// Returns the users of a planned query, page by page. A directory of a different kind plans the query itself.
     func pages(of plan: SearchPlan) -> UserPages
 
-    /// Returns the number of users of a query without reading them, regardless of ``UserQuery/limit``.
+    /// Returns the number of users of a query without loading them. Ignores ``UserQuery/limit``.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `invalidQuery` or `notSupported` if the directory does not return the number.
+    /// - Throws: ``DirectoryError`` of the kind `invalidQuery` or `notSupported` if the directory does not return the
+    ///   number.
     func count(of query: UserQuery) async throws -> Int
 
     /// Returns one user by identifier, sign-in name or mail address.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `notFound` if there is none, `ambiguous` if there are several.
+    /// - Throws: ``DirectoryError`` of the kind `notFound` if there is no such user, `ambiguous` if there are several.
     func user(_ name: String, select: [String]) async throws -> User
 
     /// Returns the signed-in user.
     func me(select: [String]) async throws -> User
 
-    /// Returns one user and the related objects. A part that does not exist, or is not permitted, is not an error of the function.
+    /// Returns one user and the related objects.
+    ///
+    /// A part that does not exist or is not permitted does not make the function throw.
     func detail(of name: String, select: [String], parts: Set<UserDetail.PartName>) async throws -> UserDetail
 
-    /// Looks up users by identifier, sign-in name or mail address, in the order of the names. It reads the names when it needs them.
+    /// Looks up users by identifier, sign-in name or mail address, in the order of the names.
+    ///
+    /// Reads the names on demand.
     func lookUp<Names: AsyncSequence & Sendable>(_ names: Names, select: [String]) -> UserLookups
     where Names.Element == String, Names.AsyncIterator: Sendable
 }
@@ -38,7 +44,7 @@ extension UserDirectory {
     /// Returns the users of a query. The first user sends the first request.
     public func users(matching query: UserQuery) -> Users { Users(pages: pages(matching: query)) }
 
-    /// Returns the number of users of a filter without reading them.
+    /// Returns the number of users of a filter without loading them.
     public func count(of filter: UserFilter) async throws -> Int { try await count(of: UserQuery(filter)) }
 
     /// Returns the users of a filter. The first user sends the first request.

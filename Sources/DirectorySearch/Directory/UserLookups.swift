@@ -1,8 +1,8 @@
-/// The result of a name.
+/// The result for one name.
 public struct UserLookup: Sendable {
-    /// The name in the caller's spelling.
+    /// The name as given by the caller.
     public var name: String
-    /// The user, or the error: of the kind `notFound` if no user has this name.
+    /// The user, or the error. Its kind is `notFound` if no user has this name.
     public var result: Result<User, DirectoryError>
 
     /// Creates the result of a name.
@@ -14,27 +14,27 @@ public struct UserLookup: Sendable {
 
 /// The source of the results of one lookup, specific to a kind of directory.
 public protocol UserLookupSource: Sendable {
-    /// Returns the next results, in the order of the names; `nil` after the last.
+    /// Returns the next results in the order of the names, or `nil` after the last.
     mutating func next() async throws -> [UserLookup]?
 }
 
-/// The users of many names, in the order of the names. It reads names and loads users a little before the reader needs them.
+/// The users for many names, in the order of the names. It reads names and loads users slightly ahead of the reader.
 ///
-/// Each iteration sends its own requests. An error of the lookup as a whole, such as a missing network, ends it; an unknown name is a
-/// result.
+/// Each iteration sends its own requests. An error of the whole lookup, such as a network error, ends it; an unknown
+/// name is a result.
 public struct UserLookups: AsyncSequence, Sendable {
-    /// The result of a name.
+    /// The result for one name.
     public typealias Element = UserLookup
 
     private let makeSource: @Sendable () -> any UserLookupSource
 
-    /// Creates the results of a source. Each iteration makes its own source.
+    /// Creates the results of a source. Each iteration creates its own source.
     public init(_ makeSource: @escaping @Sendable () -> any UserLookupSource) { self.makeSource = makeSource }
 
     /// Returns an iterator. Its first `next()` sends the first request.
     public func makeAsyncIterator() -> Iterator { Iterator(source: makeSource()) }
 
-    /// Reads the results in the order of the names.
+    /// An iterator over the results in the order of the names.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         private var source: (any UserLookupSource)?
         private var results: [UserLookup] = []
@@ -42,7 +42,7 @@ public struct UserLookups: AsyncSequence, Sendable {
 
         init(source: any UserLookupSource) { self.source = source }
 
-        /// Returns the next result; `nil` after the last.
+        /// Returns the next result, or `nil` after the last.
         ///
         /// - Throws: ``DirectoryError``; the errors of the transport and the authorization; `CancellationError`.
         public mutating func next() async throws -> UserLookup? {
@@ -50,7 +50,7 @@ public struct UserLookups: AsyncSequence, Sendable {
                 index = 0
                 results = []
                 guard var source else { return nil }
-                // An error below ends the iteration.
+                // An error ends the iteration.
                 self.source = nil
                 guard let more = try await source.next() else { return nil }
                 results = more

@@ -1,10 +1,10 @@
 /// One page of a search.
 public struct UserPage: Sendable, Equatable {
-    /// The users in the service's order. The list may be empty although more pages follow.
+    /// The users in the service's order. The list can be empty although more pages follow.
     public var users: [User]
-    /// The number of all users of the search; only on the first page, and only if the query counts the total.
+    /// The total number of users; only on the first page, and only if the query requests it.
     public var count: Int?
-    /// Whether the service has more.
+    /// Whether more pages follow.
     public var hasMore: Bool
 
     /// Creates a page.
@@ -17,11 +17,11 @@ public struct UserPage: Sendable, Equatable {
 
 /// The source of the pages of one search, specific to a kind of directory.
 public protocol UserPageSource: Sendable {
-    /// Returns the next page; `nil` after the last. It is not called again after `nil` or an error.
+    /// Returns the next page, or `nil` after the last. Not called again after `nil` or an error.
     mutating func next() async throws -> UserPage?
 }
 
-/// The pages of a search. While the caller reads a page, the next one is loaded.
+/// The pages of a search. The next page is loaded while the caller reads the current one.
 ///
 /// Each iteration sends its own requests, and ends with an error.
 public struct UserPages: AsyncSequence, Sendable {
@@ -30,17 +30,18 @@ public struct UserPages: AsyncSequence, Sendable {
 
     private let makePages: @Sendable () -> any UserPageSource
 
-    /// Creates the pages of a source. Each iteration makes its own source.
+    /// Creates the pages of a source. Each iteration creates its own source.
     public init(_ makePages: @escaping @Sendable () -> any UserPageSource) { self.makePages = makePages }
 
     /// Returns an iterator. Its first `next()` sends the first request.
     public func makeAsyncIterator() -> Iterator { Iterator(makePages()) }
 
-    /// Returns a source that loads no page in advance, for a program that loads the next page at the user's request. A source is a
-    /// value: after an error of a copy, the original can load the page again.
+    /// Returns a source without prefetching, for a program that loads the next page at the user's request.
+    ///
+    /// A source is a value: after an error of a copy, the original can load the page again.
     public func makeSource() -> any UserPageSource { makePages() }
 
-    /// Reads the pages in order.
+    /// An iterator over the pages.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         private enum State: Sendable {
             case start(any UserPageSource)
@@ -57,12 +58,12 @@ public struct UserPages: AsyncSequence, Sendable {
 
         init(_ source: any UserPageSource) { state = .start(source) }
 
-        /// Returns the next page; `nil` after the last.
+        /// Returns the next page, or `nil` after the last.
         ///
         /// - Throws: ``DirectoryError``; the errors of the transport and the authorization; `CancellationError`.
         public mutating func next() async throws -> UserPage? {
             let current = state
-            // An error below ends the iteration.
+            // An error ends the iteration.
             state = .end
             let fetched: Fetched
             switch current {
@@ -83,7 +84,7 @@ public struct UserPages: AsyncSequence, Sendable {
     }
 }
 
-/// Work in the background that is cancelled with its last reference.
+/// A background task that is cancelled with its last reference.
 final class Fetch<Value: Sendable>: Sendable {
     private let task: Task<Value, any Error>
 
@@ -100,7 +101,7 @@ final class Fetch<Value: Sendable>: Sendable {
     }
 }
 
-/// The users of a search. It loads a page when the reader needs it and holds no other page.
+/// The users of a search. A page is loaded on demand, and only one is in memory.
 ///
 /// Each iteration sends its own requests, and ends with an error.
 public struct Users: AsyncSequence, Sendable {
@@ -112,7 +113,7 @@ public struct Users: AsyncSequence, Sendable {
     /// Returns an iterator. Its first `next()` sends the first request.
     public func makeAsyncIterator() -> Iterator { Iterator(pages: pages.makeAsyncIterator()) }
 
-    /// Reads the users in the service's order.
+    /// An iterator over the users in the service's order.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         private var pages: UserPages.Iterator
         private var users: [User] = []
@@ -120,15 +121,15 @@ public struct Users: AsyncSequence, Sendable {
 
         init(pages: UserPages.Iterator) { self.pages = pages }
 
-        /// Returns the next user; `nil` after the last.
+        /// Returns the next user, or `nil` after the last.
         ///
         /// - Throws: ``DirectoryError``; the errors of the transport and the authorization; `CancellationError`.
         public mutating func next() async throws -> User? { try await next(isolation: nil) }
 
-        /// Returns the next user; `nil` after the last.
+        /// Returns the next user, or `nil` after the last.
         ///
-        /// It stays on the caller's actor while the page has users; only loading a page leaves it. A change of threads for each user
-        /// would take ten times as long as reading it.
+        /// Stays on the caller's actor while the page has users; only loading a page leaves it. A change of threads for
+        /// each user would take ten times as long as reading it.
         ///
         /// - Throws: ``DirectoryError``; the errors of the transport and the authorization; `CancellationError`.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> User? {

@@ -2,7 +2,7 @@ public import Platform
 
 /// An error of a directory.
 ///
-/// Errors of the network and of the access token are not among these: the caller gets them unchanged.
+/// Errors of the network and of the access token have other types: they are passed on unchanged.
 public struct DirectoryError: Error, Sendable, Equatable {
     /// The kind of an error. It decides the remedy.
     public enum Kind: Sendable, Equatable {
@@ -14,33 +14,37 @@ public struct DirectoryError: Error, Sendable, Equatable {
         case notInCopy(String)
         /// The directory's URL is invalid, for this reason. No request was sent.
         case invalidURL(String)
-        /// The service rejected the access token, also after a refresh. With `claims`, a JSON object, if the service requests
-        /// them in the next sign-in (OpenID Connect Core, section 5.5).
+        /// The service rejected the access token even after a refresh.
+        ///
+        /// `claims` is a JSON object that the service requires in the next sign-in (OpenID Connect Core, section 5.5),
+        /// or `nil`.
         case signInNeeded(claims: String?)
-        /// The user or the program lacks a permission: one of these, the least privileged first. The list is empty for another
-        /// reason, such as a license.
+        /// The user or the program lacks one of these permissions, the least privileged first.
+        ///
+        /// The list is empty for another reason, such as a license.
         case notPermitted(permissions: [String])
-        /// There is no such user, or no such path.
+        /// The user or the path does not exist.
         case notFound
         /// Several users have this mail address.
         case ambiguous
-        /// The service accepts no more requests for now.
+        /// The service temporarily rejects requests.
         case throttled
         /// The service failed: 500, 502, 503 or 504.
         case unavailable
         /// The service does not understand the request or does not allow it in this form.
         case badRequest
-        /// The service does not support this: it responds with 501, or it does not have the signed-in user or the list of changes.
+        /// The service does not support the operation: it responds with 501, or has no signed-in user or list of
+        /// changes.
         case notSupported
         /// The list of pages has expired: start again (410).
         case resyncNeeded
-        /// The response is not from a directory: not JSON, not in the expected form, or an unexpected status.
+        /// The response is not from a directory: not JSON, an unexpected structure, or an unexpected status.
         case unreadable(String)
-        /// The response is from a network that requires a sign-in or from a proxy: a redirect or a web page.
+        /// The response is from a network with a login page or from a proxy: a redirect or a web page.
         case intercepted(String)
-        /// The link to the next page has this other server. No request was sent there.
+        /// The link to the next page points to this other server. No request was sent there.
         case foreignNextLink(host: String)
-        /// The links lead back to a page already read, or 1,000 pages in succession have no new user.
+        /// The links return to an earlier page, or 1,000 consecutive pages have no new user.
         case endlessPages
         /// The directory returns more users than this. The results so far are complete.
         case tooManyResults(maximum: Int)
@@ -50,7 +54,7 @@ public struct DirectoryError: Error, Sendable, Equatable {
 
     /// The kind of the error.
     public var kind: Kind
-    /// The status of the response; `nil` without one.
+    /// The status of the response, or `nil` without one.
     public var status: Int?
     /// The service's error code, such as `Request_ResourceNotFound`, at most 256 characters. Show it only with ``reference``.
     public var code: String?
@@ -60,11 +64,11 @@ public struct DirectoryError: Error, Sendable, Equatable {
     public var requestID: String?
     /// The client's identifier of the request.
     public var clientRequestID: String?
-    /// The time of the response by the service's clock.
+    /// The time of the response according to the service's clock.
     public var date: Date?
-    /// The delay that the service requests, at most a day.
+    /// The delay that the service requires, at most one day.
     public var retryAfter: Duration?
-    /// The time of the next useful attempt.
+    /// The time of the next possible attempt.
     public var retryAt: Date?
 
     /// Creates an error.
@@ -85,13 +89,13 @@ public struct DirectoryError: Error, Sendable, Equatable {
 }
 
 extension DirectoryError {
-    /// Whether the service does not have the resource at all, such as `$batch` or the list of changes.
+    /// Whether the service lacks the resource, such as `$batch` or the list of changes.
     var isMissingResource: Bool { kind == .notFound || kind == .notSupported || status == 405 }
 
-    /// Returns the error of a query that cannot be sent, for this reason.
+    /// Returns the error of an invalid query with this reason.
     static func invalidQuery(_ reason: String) -> DirectoryError { DirectoryError(.invalidQuery(reason)) }
 
-    /// Returns the error of a text that cannot be the name of a property.
+    /// Returns the error of a string that cannot be the name of a property.
     static func noProperty(_ name: String) -> DirectoryError {
         invalidQuery("\"\(name.visible(limit: 100))\" is not the name of a property")
     }
@@ -104,7 +108,7 @@ extension DirectoryError: CustomStringConvertible {
         return "\(summary): \(displayMessage)"
     }
 
-    /// The service's message in one line, with control and bidirectional characters escaped; `nil` without one.
+    /// The service's message in one line, with control and bidirectional characters escaped, or `nil` without one.
     public var displayMessage: String? {
         guard let message, !message.isBlank else { return nil }
         return message.visible()
@@ -140,7 +144,7 @@ extension DirectoryError: CustomStringConvertible {
         }
     }
 
-    /// The action that solves the problem.
+    /// The remedy for the problem.
     public var remedy: DirectoryRemedy {
         switch kind {
         case .emptySearch: .enterText
@@ -158,7 +162,7 @@ extension DirectoryError: CustomStringConvertible {
         }
     }
 
-    /// The code, identifiers and date for the service's support, safe for a terminal; `nil` without any.
+    /// The code, identifiers and date for the service's support, safe for a terminal, or `nil` without any.
     public var reference: String? {
         var parts: [String] = []
         if let code, !code.isBlank { parts.append("code \(code.visible(limit: 100))") }

@@ -1,6 +1,6 @@
 public import Platform
 
-/// An action that solves a problem of a directory or of an offline copy.
+/// A remedy for a problem of a directory or of an offline copy.
 public enum DirectoryRemedy: SuggestedAction {
     /// Search for at least one letter of a name.
     case enterText
@@ -10,15 +10,15 @@ public enum DirectoryRemedy: SuggestedAction {
     case correctURL
     /// Check the directory's URL in the settings.
     case checkURL
-    /// Check the directory's URL in the settings, or sign in to the network, for example in a hotel.
+    /// Check the directory's URL in the settings, or log in to the network, for example in a hotel.
     case checkNetwork
     /// Sign in again, with the claims that the directory requires: a JSON object.
     case signIn(claims: String?)
-    /// Ask an administrator to grant one of these permissions, and sign in with it.
+    /// Ask an administrator to grant one of these permissions, then sign in again.
     case askAdministrator(permissions: [String])
-    /// Check the spelling of the name, and the choice of the directory.
+    /// Check the spelling of the name and the selected directory.
     case checkName
-    /// Send the request again at this time; `nil` if the directory does not return one.
+    /// Retry at this time; `nil` if the directory does not return one.
     case retry(at: Date?)
     /// Check the directory's URL, or allow more users in ``DirectorySync``.
     case raiseLimit(users: Int)

@@ -3,7 +3,7 @@ import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
 
-/// Reads error responses. The status decides, then known codes, never the text of a message.
+/// Parses error responses. The status decides, then known codes, never the message.
 enum GraphErrorResponse {
     /// Returns the error of a response of any status except 200.
     ///
@@ -36,8 +36,9 @@ enum GraphErrorResponse {
             date: response.fields["Date"].flatMap(HTTPDate.parse))
     }
 
-    /// Returns the error of a redirect, of status 511, and of a web page with status 200 or 403; `nil` for another response. Graph's own
-    /// servers send a page with 400 and 5xx.
+    /// Returns the error for a redirect, for status 511, and for a web page with status 200 or 403; otherwise `nil`.
+    ///
+    /// Graph's own servers send a web page with 400 and 5xx.
     private static func intercepted(_ response: HTTPResponse, clientRequestID: String) -> DirectoryError? {
         let found: String
         switch response.status {
@@ -53,7 +54,7 @@ enum GraphErrorResponse {
             clientRequestID: clientRequestID)
     }
 
-    /// Returns the claims that a 401 requests for the next token.
+    /// Returns the claims that a 401 requires for the next token.
     static func claims(in response: HTTPResponse) -> String? {
         AuthenticationChallenge.challenges(in: response.fields).compactMap(\.claims).first
     }
@@ -79,7 +80,7 @@ enum GraphErrorResponse {
         }
     }
 
-    /// The media type without its parameters, for a message.
+    /// Returns the media type without its parameters, for a message.
     private static func contentType(of response: HTTPResponse) -> String {
         guard let value = response.fields["Content-Type"], !value.isBlank else { return "no content type" }
         return String(value.prefix { $0 != ";" }).visible(limit: 60)
@@ -91,7 +92,7 @@ enum GraphErrorResponse {
     }
 }
 
-/// The members of an error response, in any form that Graph's services use. Each may be missing.
+/// The members of an error response, in any form that Graph's services use. Each can be missing.
 struct GraphErrorBody: Equatable {
     var code: String?
     var message: String?
@@ -107,14 +108,14 @@ struct GraphErrorBody: Equatable {
         switch object["error"] ?? object["odata.error"] {
         case .object(let error): read(error, depth: 0)
         case .string(let code):
-            // The form of OAuth, from gateways in front of the service. RFC 6750 section 3.1
+            // The OAuth form (RFC 6750 section 3.1), from gateways in front of the service.
             self.code = code.clipped(to: 256)
             message = object["error_description"]?.string?.clipped(to: 4096)
         default: read(object, depth: 0)
         }
     }
 
-    /// Reads the missing members from this object, then from the objects in it.
+    /// Reads the missing members from this object, then from nested objects.
     private mutating func read(_ object: JSONObject, depth: Int) {
         guard depth < 16 else { return }
         var inner: [JSONObject] = []
@@ -133,7 +134,7 @@ struct GraphErrorBody: Equatable {
         for object in inner { read(object, depth: depth + 1) }
     }
 
-    /// Returns a text that is not empty: an empty `code` equals a missing one.
+    /// Returns a nonempty string: an empty `code` counts as missing.
     private func text(_ value: JSONValue) -> String? {
         switch value {
         case .string(let text): text.isBlank ? nil : text

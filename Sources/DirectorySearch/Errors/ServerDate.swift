@@ -2,7 +2,9 @@ import Platform
 
 /// Dates in the format of Graph.
 enum ServerDate {
-    /// Returns the date of `2021-05-18T19:12:36`, with or without a fraction. It is in UTC, even without a `Z`.
+    /// Returns the date for a string such as `2021-05-18T19:12:36`, with or without a fraction.
+    ///
+    /// It is in UTC, even without a `Z`.
     static func graph(_ text: String) -> Date? {
         guard text.utf8.count <= 40 else { return nil }
         let halves = text.split(separator: "T", omittingEmptySubsequences: false)
@@ -15,7 +17,8 @@ enum ServerDate {
         return Date(year: year, month: month, day: day, time: time)
     }
 
-    /// Returns whether a string can be a date in a filter: it has only digits and separators, so that it cannot end the literal.
+    /// Returns whether a string is safe as a date in a filter: it has only digits and separators, and cannot end the
+    /// literal.
     static func isLiteral(_ text: String) -> Bool {
         (10...40).contains(text.utf8.count) && text.utf8.prefix(4).allSatisfy(\.isDigit)
             && text.utf8.allSatisfy { $0.isDigit || "-:.+TZ".utf8.contains($0) }
@@ -25,7 +28,7 @@ enum ServerDate {
 extension UInt8 {
     var isDigit: Bool { (0x30...0x39).contains(self) }
 
-    /// Returns whether this is an ASCII letter or digit, or one of these other characters.
+    /// Returns whether this is an ASCII letter or digit, or one of the other characters.
     func isAlphanumeric(or others: String) -> Bool {
         isDigit || (0x61...0x7A).contains(self | 0x20) || others.utf8.contains(self)
     }

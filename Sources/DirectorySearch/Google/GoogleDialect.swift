@@ -3,9 +3,11 @@ import HTTPExchange
 import StrictJSON
 
 extension ServiceDialect {
-    /// The Directory API of Google. It reports an exceeded quota as 403 with a reason, where other services send 429.
+    /// The Directory API of Google.
     ///
-    /// [Limits and quotas](https://developers.google.com/workspace/admin/directory/v1/limits)
+    /// For an exceeded quota it returns 403 with a reason, where other services return 429.
+    ///
+    /// See [Limits and quotas](https://developers.google.com/workspace/admin/directory/v1/limits).
     static let google = ServiceDialect(name: "Google", namesRequests: false) { error, response in
         guard response.body.first != nil,
             let failure = (try? JSONValue(parsing: response.body))?[path: "error"]?.object

@@ -21,8 +21,7 @@ public struct GoogleDirectory: UserDirectory {
     /// Creates the directory of this client. The client's base is ``base``.
     public init(client: DirectoryClient) { self.init { client } }
 
-    /// Creates a directory whose client is made at the start of each operation. The caller of the operation gets its errors
-    /// unchanged.
+    /// Creates a directory whose client is created at the start of each operation. Its errors are thrown unchanged.
     public init(makeClient: @escaping @Sendable () async throws -> DirectoryClient) {
         // Google returns all properties and ignores the selection.
         directory = CursorPagedDirectory(makeClient, speaking: .google, Self.cursorProtocol) {
@@ -37,7 +36,7 @@ public struct GoogleDirectory: UserDirectory {
     /// Returns the users of a planned query, page by page.
     public func pages(of plan: SearchPlan) -> UserPages { directory.pages(of: plan.query, plan.request) }
 
-    /// Throws an error: Google's directory has no URL for the signed-in user.
+    /// Throws an error, because Google's directory has no URL for the signed-in user.
     ///
     /// - Throws: ``DirectoryError`` of the kind `notSupported`. It sends no request.
     public func me(select: [String] = UserQuery.defaultProperties) async throws -> User {
@@ -48,8 +47,8 @@ public struct GoogleDirectory: UserDirectory {
 
     /// Returns one user by identifier, or by the primary or another mail address.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `notFound` if there is no such user, `emptySearch` for an empty text; the errors of
-    ///   the transport and the authorization; `CancellationError`.
+    /// - Throws: ``DirectoryError`` of the kind `notFound` if there is no such user, `emptySearch` for an empty name;
+    ///   the errors of the transport and the authorization; `CancellationError`.
     public func user(_ name: String, select: [String] = UserQuery.defaultProperties) async throws -> User {
         try await directory.user(name, select)
     }
@@ -74,7 +73,7 @@ public struct GoogleDirectory: UserDirectory {
         return detail
     }
 
-    /// Looks up users by identifier or mail address, a few at a time, in the order of the names.
+    /// Looks up users by identifier or mail address, a few concurrently, in the order of the names.
     public func lookUp<Names: AsyncSequence & Sendable>(
         _ names: Names, select: [String] = UserQuery.defaultProperties
     ) -> UserLookups where Names.Element == String, Names.AsyncIterator: Sendable {
@@ -128,7 +127,7 @@ public struct GoogleDirectory: UserDirectory {
     private static let cursorProtocol = CursorProtocol(
         plan: { query throws(DirectoryError) in try query.googleRequest() }, option: "pageToken",
         page: { response, _ throws(DirectoryError) in
-            // A response without users has no list, not an empty one.
+            // A response without users has no list instead of an empty one.
             let (members, elements) = try response.list("users") { $0["kind"]?.string == "admin#directory#users" }
             let users = elements.map { User(google: $0.value.object ?? JSONObject()) }
             return (users, nil, try Self.next(members, response))

@@ -1,16 +1,18 @@
 /// Escaping for the Directory API of Google. No other code puts text into a search query.
 enum GoogleEscaping {
-    /// Returns a value of a clause: in single quotes, with a backslash before each quote and backslash in it.
+    /// Returns a value of a clause: in single quotes, with quotes and backslashes escaped by a backslash.
     ///
-    /// [Search for users](https://developers.google.com/workspace/admin/directory/v1/guides/search-users)
+    /// See [Search for users](https://developers.google.com/workspace/admin/directory/v1/guides/search-users).
     static func value(_ text: String) -> String {
         ODataEscaping.backslashQuoted(text, quote: "'")
     }
 }
 
-/// Writes a filter for Google's Directory API, as clauses of which all must match. It rejects a filter that the API does not support.
+/// Writes a filter for Google's Directory API, as clauses that must all match.
 ///
-/// [Search for users](https://developers.google.com/workspace/admin/directory/v1/guides/search-users)
+/// Rejects a filter that the API does not support.
+///
+/// See [Search for users](https://developers.google.com/workspace/admin/directory/v1/guides/search-users).
 struct GoogleQueryWriter {
     private typealias Expression = UserFilter.Expression
 
@@ -22,12 +24,15 @@ struct GoogleQueryWriter {
         "postalCode": "addressPostalCode", "country": "addressCountry", "businessPhones": "phone",
         "mobilePhone": "phone", "manager/id": "directManagerId", "manager/mail": "directManager",
     ]
-    /// The fields with a comparison of their start.
+    /// The fields that support prefix matching.
     private static let prefixed: Set<String> = ["givenName", "familyName", "email"]
 
     private var clauses: [String] = []
 
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a text is empty, `invalidQuery` if Google does not support the filter.
+    /// Returns the query for a filter.
+    ///
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a value is empty, `invalidQuery` if Google does not
+    ///   support the filter.
     static func text(_ filter: UserFilter) throws(DirectoryError) -> String {
         var writer = GoogleQueryWriter()
         try writer.write(filter.expression, depth: 0)
@@ -77,7 +82,7 @@ struct GoogleQueryWriter {
             try write(first, depth: depth + 1)
         case .text(let text):
             guard !text.words.isEmpty else { throw DirectoryError(.emptySearch) }
-            // Google has no "or", but a value without a field is compared with givenName, familyName and email.
+            // Google has no "or", but compares a value without a field with givenName, familyName and email.
             for word in text.words { try add(GoogleEscaping.value(word)) }
         case .raw(let text):
             guard !text.isBlank else { throw DirectoryError(.emptySearch) }
@@ -113,7 +118,7 @@ struct GoogleQueryWriter {
         }
     }
 
-    /// Returns the filter for the whole words of a name in their order.
+    /// Returns the filter for the words of a name in their order.
     static func words(_ text: String) throws(DirectoryError) -> UserFilter {
         guard !text.isBlank else { throw DirectoryError(.emptySearch) }
         return .raw("name:\(GoogleEscaping.value(text))")
@@ -142,19 +147,19 @@ struct GoogleQueryWriter {
 }
 
 extension UserQuery {
-    /// Returns the request of this query's first page in Google's Directory API.
+    /// Returns the request for this query's first page in Google's Directory API.
     ///
-    /// A raw filter is in Google's language. A search finds whole words of the display name. Google returns all properties,
-    /// regardless of ``select``.
+    /// A raw filter is in Google's language. A search finds whole words of the display name. Google returns all
+    /// properties, regardless of ``select``.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a text is empty, `invalidQuery` with an alternative if Google does
-    ///   not support the query.
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a value is empty, `invalidQuery` with an alternative
+    ///   if Google does not support the query.
     public func googleRequest() throws(DirectoryError) -> DirectoryRequest {
         try checkOptions(of: "Google's directory")
         if countsTotal {
             throw .invalidQuery("Google's directory does not say how many there are; ask without the total")
         }
-        // The customer of the administrator who signed in.
+        // The customer of the signed-in administrator.
         var options = ["customer=my_customer"]
         let filter = try wholeFilter(GoogleQueryWriter.words).map(GoogleQueryWriter.text)
         if let filter { options.append("query=" + ODataEscaping.queryValue(filter)) }

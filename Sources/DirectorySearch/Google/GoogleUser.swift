@@ -1,10 +1,11 @@
 import StrictJSON
 
 extension User {
-    /// Creates a user from a resource of Google's Directory API. Fields without a property here are in ``additional``, with Google's
-    /// names, except `kind` and `etag`.
+    /// Creates a user from a resource of Google's Directory API.
     ///
-    /// [users](https://developers.google.com/workspace/admin/directory/reference/rest/v1/users)
+    /// Fields without a property here are in ``additional``, with Google's names, except `kind` and `etag`.
+    ///
+    /// See [users](https://developers.google.com/workspace/admin/directory/reference/rest/v1/users).
     ///
     /// - Parameter object: Any object, such as a resource of the kind `admin#directory#user`.
     public init(google object: JSONObject) {

@@ -2,7 +2,7 @@ import Platform
 public import HTTPExchange
 public import StrictJSON
 
-/// One request of a batch, sent by GET below the service's URL, and the reader of its response.
+/// A request of a batch, sent by GET below the service's URL, and the reader of its response.
 ///
 /// ```swift
 /// let timeZone = BatchPart(get: ["users", id, "mailboxSettings"], options: ["$select": "timeZone"]) { response in
@@ -11,9 +11,9 @@ public import StrictJSON
 /// let (person, manager, zone) = try await directory.batch(.user(id), .manager(of: id), timeZone)
 /// ```
 ///
-/// A part that cannot be sent, such as the user of an empty name, fails alone.
+/// If a part is invalid, such as the user of an empty name, only that part fails.
 public struct BatchPart<Value: Sendable>: Sendable {
-    /// The request, or the reason why it cannot be sent.
+    /// The request, or the reason why it is invalid.
     let item: Result<BatchItem, DirectoryError>
     let read: @Sendable (DirectoryClient.Response) throws(DirectoryError) -> Value
 
@@ -30,11 +30,12 @@ public struct BatchPart<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - segments: The path below the service's URL and version, not percent-encoded: `["users", id, "calendar"]`.
     ///   - options: The query, not percent-encoded: `["$select": "name,owner"]`.
-    ///   - isAdvanced: Whether the request carries `ConsistencyLevel: eventual`; the options must contain what it requires, such
-    ///     as `"$count": "true"`.
-    ///   - permissions: The permissions that the request needs, for the message if they are missing.
-    ///   - read: Reads a response of status 200. The part fails with its ``DirectoryError``; any other error makes the response
-    ///     unreadable.
+    ///   - isAdvanced: Whether the request has `ConsistencyLevel: eventual`. The options must then contain the required
+    ///     ones, such as
+    ///     `"$count": "true"`.
+    ///   - permissions: The permissions that the request needs, for the error if they are missing.
+    ///   - read: Reads a response of status 200. The part fails with its ``DirectoryError``; any other error means an
+    ///     unreadable response.
     public init(
         get segments: [String], options: KeyValuePairs<String, String> = [:], isAdvanced: Bool = false,
         permissions: [String] = [], read: @escaping @Sendable (HTTPResponse) throws -> Value
@@ -66,7 +67,7 @@ public struct BatchPart<Value: Sendable>: Sendable {
 
     /// Returns the result of this part.
     ///
-    /// - Parameter index: The index of its request in the batch; `nil` if it was not sent.
+    /// - Parameter index: The index of its request in the batch, or `nil` if it was not sent.
     func result(at index: Int?, of batch: BatchResponse, _ client: DirectoryClient) -> Result<Value, DirectoryError> {
         Result { () throws(DirectoryError) in
             let permissions = try item.get().permissions
@@ -76,8 +77,9 @@ public struct BatchPart<Value: Sendable>: Sendable {
 }
 
 extension BatchPart where Value == JSONObject {
-    /// Creates a custom request whose response is an object. ``init(get:options:isAdvanced:permissions:read:)`` describes the
-    /// parameters.
+    /// Creates a custom request whose response is an object.
+    ///
+    /// See ``init(get:options:isAdvanced:permissions:read:)`` for the parameters.
     public init(
         get segments: [String], options: KeyValuePairs<String, String> = [:], isAdvanced: Bool = false,
         permissions: [String] = []
@@ -95,8 +97,9 @@ extension BatchPart where Value == User {
         self.init(try item()) { response throws(DirectoryError) in try response.user() }
     }
 
-    /// Returns the request of one user, by identifier or sign-in name. It does not find a user by another mail address:
-    /// ``GraphDirectory/lookUp(_:select:)`` does.
+    /// Returns the request for one user, by identifier or sign-in name.
+    ///
+    /// It does not find a user by another mail address: use ``GraphDirectory/lookUp(_:select:)``.
     ///
     /// - Parameter expand: A relation to load with the user.
     public static func user(
@@ -105,13 +108,14 @@ extension BatchPart where Value == User {
         BatchPart(user: try item(identifierOrName, select, expand))
     }
 
-    /// Returns the request of the signed-in user.
+    /// Returns the request for the signed-in user.
     public static func me(select: [String] = UserQuery.defaultProperties) -> BatchPart {
         BatchPart(user: BatchItem(target: "me?\(try Selection(select).options)", permissions: ["User.Read"]))
     }
 
-    /// Returns the request of a user's manager, by the user's identifier or sign-in name. It fails with the kind `notFound` if the
-    /// user has no manager.
+    /// Returns the request for a user's manager, by the user's identifier or sign-in name.
+    ///
+    /// Fails with the kind `notFound` if the user has no manager.
     public static func manager(
         of identifierOrName: String, select: [String] = UserQuery.defaultProperties
     ) -> BatchPart {
@@ -132,7 +136,7 @@ extension BatchPart where Value == User {
 }
 
 extension BatchPart where Value == UserPage {
-    /// Returns the request of a search's first page. ``GraphDirectory/pages(matching:)`` loads all pages.
+    /// Returns the request for a search's first page. ``GraphDirectory/pages(matching:)`` loads all pages.
     public static func page(of query: UserQuery) -> BatchPart {
         BatchPart(BatchItem(try query.plan())) { response throws(DirectoryError) in
             var page = try response.page().page
@@ -146,15 +150,16 @@ extension BatchPart where Value == UserPage {
 }
 
 extension BatchPart where Value == Int {
-    /// Returns the request of the number of users that a search finds.
+    /// Returns the request for the number of matching users.
     public static func count(of query: UserQuery) -> BatchPart {
         BatchPart(BatchItem(try query.countPlan())) { response throws(DirectoryError) in try response.number() }
     }
 }
 
 extension BatchPart where Value == UserPhoto {
-    /// Returns the request of a user's photo, by identifier or sign-in name. It fails with the kind `notFound` if the user has no
-    /// photo.
+    /// Returns the request for a user's photo, by identifier or sign-in name.
+    ///
+    /// Fails with the kind `notFound` if the user has no photo.
     public static func photo(of identifierOrName: String) -> BatchPart {
         BatchPart(
             BatchItem(

@@ -15,10 +15,10 @@ extension GraphDirectory {
     /// }
     /// ```
     ///
-    /// Rejected requests (429, 503, 504) are sent again without the others, within one budget of waiting for the whole call. Each
-    /// batch refreshes a rejected token once, with the claims that the service requests; if only a sign-in can return such a token,
-    /// the part fails with ``DirectoryError/Kind/signInNeeded(claims:)``. Memory holds all responses; for any number of users use
-    /// ``lookUp(_:select:)``.
+    /// Rejected requests (429, 503, 504) are retried without the others, within one time budget for the whole call.
+    /// Each batch refreshes a rejected token once, with the claims that the service requires. If that needs a sign-in,
+    /// the part fails with ``DirectoryError/Kind/signInNeeded(claims:)``. All responses are in memory; for any number
+    /// of users use ``lookUp(_:select:)``.
     ///
     /// - Throws: ``DirectoryError`` if a batch as a whole fails; the errors of the transport and the authorization;
     ///   `CancellationError`. The error of a part is its result.
@@ -55,7 +55,7 @@ extension GraphDirectory {
     }
 }
 
-/// The parts of a batch with the index of each one's request. Parts that cannot be sent have none.
+/// The parts of a batch with the indexes of their requests. Invalid parts have no index.
 private struct SentParts {
     private(set) var items: [BatchItem] = []
     private var indices: [Int?] = []
@@ -70,7 +70,7 @@ private struct SentParts {
         items.append(item)
     }
 
-    /// Returns the result of the next part, in the order in which they were added.
+    /// Returns the result of the next part, in the order in which the parts were added.
     mutating func take<Value>(
         _ part: BatchPart<Value>, _ response: BatchResponse, _ client: DirectoryClient
     ) -> Result<Value, DirectoryError> {
@@ -80,7 +80,7 @@ private struct SentParts {
 }
 
 extension DirectoryClient {
-    /// Sends the parts that can be sent, and returns the result of each.
+    /// Sends the valid parts and returns the result of each.
     func batch<Value>(
         _ parts: [BatchPart<Value>], budget: RetryBudget
     ) async throws -> [Result<Value, DirectoryError>] {

@@ -16,7 +16,7 @@ extension GraphDirectory {
         let budget = client.makeBudget()
         var batch = try await client.details(path, selection, parts, budget)
         if batch.isNotFound(0) {
-            // The name may be a mail address. If it is not, this throws the error of the first request.
+            // The name may be a mail address. Otherwise this throws the error of the first request.
             let user = try await GraphDirectory(client: client.sharing(budget)).user(name, select: select)
             guard let identifier = user.id else { throw DirectoryError(.notFound) }
             path = try UserPath(identifier)
@@ -44,7 +44,7 @@ extension GraphDirectory {
         return detail
     }
 
-    /// Returns the photo of a user, by identifier or sign-in name; `nil` if there is none.
+    /// Returns the photo of a user, by identifier or sign-in name, or `nil` if there is no photo.
     ///
     /// - Throws: ``DirectoryError``; the errors of the transport and the authorization; `CancellationError`.
     public func photo(of identifierOrName: String) async throws -> UserPhoto? {
@@ -83,7 +83,7 @@ extension DirectoryClient {
     }
 }
 
-/// Reads the responses of a batch one after the other.
+/// Reads the responses of a batch in order.
 private struct DetailReader {
     let client: DirectoryClient
     let budget: RetryBudget

@@ -1,13 +1,14 @@
 extension GraphDirectory {
-    /// Looks up users by identifier, sign-in name or mail address, in the order of the names: 20 in a batch, a few batches at a
-    /// time, within the service's quota.
+    /// Looks up users by identifier, sign-in name or mail address, in the order of the names.
+    ///
+    /// Sends 20 in a batch and a few batches concurrently, within the service's quota.
     public func lookUp<Names: AsyncSequence & Sendable>(
         _ names: Names, select: [String] = UserQuery.defaultProperties
     ) -> UserLookups where Names.Element == String, Names.AsyncIterator: Sendable {
         UserLookups { [makeClient] in
             SequentialLookups(
                 makeClient: {
-                    // An error of the query as a whole is thrown before any request.
+                    // Throw an error of the whole query before any request.
                     _ = try Selection(select)
                     return try await makeClient()
                 }, names: names.makeAsyncIterator(), chunkSize: BatchRequest.maximumItems
@@ -30,7 +31,7 @@ extension DirectoryClient {
         var mails: [(index: Int, part: BatchPart<UserPage>)] = []
         for (index, result) in results.enumerated() {
             guard case .failure(let error) = result else { continue }
-            // This concerns every name.
+            // This applies to every name.
             if case .signInNeeded = error.kind { throw error }
             guard error.kind == .notFound, let query = try UserPath(names[index]).mailQuery(select: select) else {
                 continue
@@ -41,7 +42,7 @@ extension DirectoryClient {
             switch page {
             case .failure(let error): results[index] = .failure(error)
             case .success(let page) where page.users.count > 1: results[index] = .failure(DirectoryError(.ambiguous))
-            // The error of the first request remains if no user has the mail address either.
+            // Keep the error of the first request if no user has the mail address either.
             case .success(let page): results[index] = page.users.first.map { .success($0) } ?? results[index]
             }
         }

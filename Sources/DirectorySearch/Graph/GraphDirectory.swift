@@ -15,8 +15,10 @@ public struct GraphDirectory: UserDirectory {
     /// Creates the directory of this client.
     public init(client: DirectoryClient) { makeClient = { client } }
 
-    /// Creates a directory whose client is made at the start of each operation, for example for an account whose settings are read
-    /// then. The caller of the operation gets its errors unchanged.
+    /// Creates a directory whose client is created at the start of each operation, for example from an account's
+    /// settings.
+    ///
+    /// Its errors are thrown unchanged.
     public init(makeClient: @escaping @Sendable () async throws -> DirectoryClient) {
         self.makeClient = makeClient
     }
@@ -34,7 +36,7 @@ public struct GraphDirectory: UserDirectory {
         return UserPages { pages }
     }
 
-    /// Returns the number of users of a query without reading them, in one request.
+    /// Returns the number of users of a query in one request, without loading them.
     ///
     /// - Throws: ``DirectoryError``; the errors of the transport and the authorization; `CancellationError`.
     public func count(of query: UserQuery) async throws -> Int {
@@ -44,7 +46,7 @@ public struct GraphDirectory: UserDirectory {
         return try await client.response(toLong: client.request(for: plan), budget: client.makeBudget()).number()
     }
 
-    /// Returns the signed-in user. It needs the permission `User.Read`.
+    /// Returns the signed-in user. Requires the permission `User.Read`.
     ///
     /// - Throws: ``DirectoryError``; the errors of the transport and the authorization; `CancellationError`.
     public func me(select: [String] = UserQuery.defaultProperties) async throws -> User {
@@ -53,15 +55,16 @@ public struct GraphDirectory: UserDirectory {
         return try await client.user(at: "me?\(selection.options)", permissions: ["User.Read"], client.makeBudget())
     }
 
-    /// Returns one user by identifier or sign-in name, or, if neither exists and the text has an `@`, by mail address.
+    /// Returns one user by identifier or sign-in name, or, if neither exists and the name has an `@`, by mail address.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `notFound` if there is no such user, `emptySearch` for an empty text, `ambiguous` if
-    ///   several users have the mail address; the errors of the transport and the authorization; `CancellationError`.
+    /// - Throws: ``DirectoryError`` of the kind `notFound` if there is no such user, `emptySearch` for an empty name,
+    ///   `ambiguous` if several users have the mail address; the errors of the transport and the authorization;
+    ///   `CancellationError`.
     public func user(
         _ identifierOrName: String, select: [String] = UserQuery.defaultProperties
     ) async throws -> User { try await user(identifierOrName, select: select, expand: nil) }
 
-    /// Returns one user like ``user(_:select:)``, with a related user or the chain of managers.
+    /// Returns one user like ``user(_:select:)``, with a related user or the management chain.
     ///
     /// - Throws: The same errors as ``user(_:select:)``.
     public func user(
@@ -84,7 +87,9 @@ public struct GraphDirectory: UserDirectory {
         }
     }
 
-    /// Returns one of the users deleted in the last 30 days, by identifier. Their sign-in name starts with the identifier.
+    /// Returns a user deleted in the last 30 days, by identifier.
+    ///
+    /// The sign-in name of deleted users starts with the identifier.
     ///
     /// A query with ``UserQuery/isAmongDeleted`` lists them.
     ///
@@ -100,8 +105,9 @@ public struct GraphDirectory: UserDirectory {
             permissions: ["User.Read.All"], client.makeBudget())
     }
 
-    /// Returns the managers above a user, from their own to the top; an empty list if the user has none. One request, an advanced
-    /// query.
+    /// Returns the managers of a user, from the direct manager to the top; an empty list if the user has no manager.
+    ///
+    /// Sends one advanced query.
     ///
     /// - Throws: The same errors as ``user(_:select:)``.
     public func managers(

@@ -1,7 +1,7 @@
 public import Platform
 public import StrictJSON
 
-/// A way to sign in. Every property may be missing.
+/// A sign-in identity. Every property can be missing.
 public struct ObjectIdentity: GraphObject {
     /// All members, including those without a property here.
     public var json: JSONObject
@@ -9,7 +9,7 @@ public struct ObjectIdentity: GraphObject {
     /// Creates an object with these members.
     public init(json: JSONObject) { self.json = json }
 
-    /// `userPrincipalName`, `emailAddress`, `federated` and the like.
+    /// The type, such as `userPrincipalName`, `emailAddress` or `federated`.
     public var signInType: String? {
         get { text("signInType") }
         set { set("signInType", newValue) }
@@ -28,7 +28,7 @@ public struct ObjectIdentity: GraphObject {
     }
 }
 
-/// The required changes of a password. The service never returns the password itself. Every property may be missing.
+/// The required changes of a password. The service never returns the password. Every property can be missing.
 public struct PasswordProfile: GraphObject {
     /// All members, including those without a property here.
     public var json: JSONObject
@@ -49,7 +49,7 @@ public struct PasswordProfile: GraphObject {
     }
 }
 
-/// The last sign-ins of a user; `nil` for never. Every property may be missing.
+/// The last sign-ins of a user; `nil` for never. Every property can be missing.
 public struct SignInActivity: GraphObject {
     /// All members, including those without a property here.
     public var json: JSONObject
@@ -94,7 +94,7 @@ public struct SignInActivity: GraphObject {
     }
 }
 
-/// Identifiers of certificates. Every property may be missing.
+/// Identifiers of certificates. Every property can be missing.
 public struct AuthorizationInfo: GraphObject {
     /// All members, including those without a property here.
     public var json: JSONObject
@@ -109,7 +109,7 @@ public struct AuthorizationInfo: GraphObject {
     }
 }
 
-/// An error of the synchronization of an account. Every property may be missing.
+/// A synchronization error of an account. Every property can be missing.
 public struct OnPremisesProvisioningError: GraphObject {
     /// All members, including those without a property here.
     public var json: JSONObject

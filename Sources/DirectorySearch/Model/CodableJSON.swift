@@ -3,7 +3,7 @@ import StrictJSON
 
 /// A JSON value for encoders and decoders of any format.
 ///
-/// Numbers keep their value: whole ones of 64 bits exactly, others with up to 38 digits.
+/// Numbers keep their value: 64-bit integers exactly, others with up to 38 digits.
 struct CodableJSON: Codable {
     var value: JSONValue
 

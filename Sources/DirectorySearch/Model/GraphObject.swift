@@ -1,10 +1,10 @@
 import Platform
 public import StrictJSON
 
-/// An object of the service as a value. It contains the members as they arrived, and its properties read them.
+/// An object of the service as a value. It contains the members as received, and its properties read them.
 ///
-/// To remove a member, set its property to `nil`. Two objects are equal if they have the same members in any order; a member that is
-/// `null` equals a missing one. As `Codable` it is the service's own JSON with every member.
+/// To remove a member, set its property to `nil`. Two objects are equal if they have the same members in any order; a
+/// member that is `null` equals a missing one. As `Codable` it is the service's JSON with every member.
 public protocol GraphObject: Sendable, Equatable, Codable {
     /// All members.
     var json: JSONObject { get set }
@@ -12,15 +12,15 @@ public protocol GraphObject: Sendable, Equatable, Codable {
     /// Creates an object with any members.
     init(json: JSONObject)
 
-    /// The member with this name in the service's spelling; `nil` without one.
+    /// The member with this name in the service's spelling, or `nil` without one.
     subscript(name: String) -> JSONValue? { get set }
 }
 
 extension GraphObject {
-    /// Creates an object from a value; it has no members if the value is not an object.
+    /// Creates an object from a value. It has no members if the value is not an object.
     public init(json value: JSONValue) { self.init(json: value.object ?? JSONObject()) }
 
-    /// The member with this name in the service's spelling; `nil` without one.
+    /// The member with this name in the service's spelling, or `nil` without one.
     public subscript(name: String) -> JSONValue? {
         get { json[name] }
         set { json[name] = newValue }
@@ -51,13 +51,13 @@ extension GraphObject {
     func object(_ name: String) -> JSONObject? { self[name]?.object }
     func identifier(_ name: String) -> UUID? { text(name).flatMap { UUID(uuidString: $0) } }
 
-    /// Returns a date; `nil` for the year 1, by which the service means "never".
+    /// Returns a date, or `nil` for the year 1, with which the service means "never".
     func date(_ name: String) -> Date? {
         guard let text = text(name), !text.hasPrefix("0001-01-01") else { return nil }
         return ServerDate.graph(text)
     }
 
-    /// Returns a list of strings; an empty list if the member is missing or has other elements.
+    /// Returns a list of strings; empty if the member is missing or has other elements.
     func texts(_ name: String) -> [String] {
         guard let elements = self[name]?.array else { return [] }
         let texts = elements.compactMap(\.string)
@@ -88,8 +88,9 @@ extension GraphObject {
 }
 
 extension JSONObject {
-    /// Returns whether both have the same members in any order. `null` and an empty list equal a missing member. The last member of
-    /// a name counts.
+    /// Returns whether both have the same members in any order.
+    ///
+    /// `null` and an empty list equal a missing member. The last member with a name counts.
     func hasSameMembers(as other: JSONObject) -> Bool {
         let mine = significantMembers
         let theirs = other.significantMembers
@@ -115,7 +116,9 @@ extension JSONValue {
     }
 }
 
-/// A group, role, unit or user in a list of mixed objects. An object that you may not read has only its identifier and type.
+/// A group, role, unit or user in a list of mixed objects.
+///
+/// An object without read permission has only its identifier and type.
 public struct DirectoryObject: GraphObject, Identifiable {
     /// All members.
     public var json: JSONObject
@@ -131,7 +134,8 @@ public struct DirectoryObject: GraphObject, Identifiable {
     public var objectDescription: String? { text("description") }
     /// The mail address.
     public var mail: String? { text("mail") }
-    /// The kind, such as `group`, `directoryRole`, `administrativeUnit` or `user`; `nil` if the response does not contain it.
+    /// The kind, such as `group`, `directoryRole`, `administrativeUnit` or `user`, or `nil` if the response does not
+    /// contain it.
     public var kind: String? {
         guard let type = text("@odata.type") else { return nil }
         return type.hasPrefix("#microsoft.graph.") ? String(type.dropFirst(17)) : type
@@ -146,7 +150,7 @@ public struct OnPremisesExtensionAttributes: GraphObject {
     /// Creates an object with these members.
     public init(json: JSONObject) { self.json = json }
 
-    /// The attribute of this number, 1 to 15; `nil` without a value.
+    /// The attribute with this number, 1 to 15, or `nil` without a value.
     public subscript(number: Int) -> String? {
         get { text("extensionAttribute\(number)") }
         set { if (1...15).contains(number) { set("extensionAttribute\(number)", newValue) } }

@@ -1,7 +1,7 @@
 public import Platform
 public import StrictJSON
 
-/// A license. Every property may be missing.
+/// A license. Every property can be missing.
 public struct AssignedLicense: GraphObject {
     /// All members, including those without a property here.
     public var json: JSONObject
@@ -22,7 +22,7 @@ public struct AssignedLicense: GraphObject {
     }
 }
 
-/// The assignment of a license. Every property may be missing.
+/// The assignment of a license. Every property can be missing.
 public struct LicenseAssignmentState: GraphObject {
     /// All members, including those without a property here.
     public var json: JSONObject
@@ -36,7 +36,7 @@ public struct LicenseAssignmentState: GraphObject {
         set { set("skuId", newValue) }
     }
 
-    /// The group that assigns it; `nil` for a direct assignment.
+    /// The group that assigns the license, or `nil` for a direct assignment.
     public var assignedByGroup: String? {
         get { text("assignedByGroup") }
         set { set("assignedByGroup", newValue) }
@@ -67,7 +67,7 @@ public struct LicenseAssignmentState: GraphObject {
     }
 }
 
-/// A plan of a license. Every property may be missing.
+/// A plan of a license. Every property can be missing.
 public struct AssignedPlan: GraphObject {
     /// All members, including those without a property here.
     public var json: JSONObject
@@ -100,7 +100,7 @@ public struct AssignedPlan: GraphObject {
     }
 }
 
-/// A provisioned plan. Every property may be missing.
+/// A provisioned plan. Every property can be missing.
 public struct ProvisionedPlan: GraphObject {
     /// All members, including those without a property here.
     public var json: JSONObject
@@ -114,20 +114,20 @@ public struct ProvisionedPlan: GraphObject {
         set { set("service", newValue) }
     }
 
-    /// `Enabled` and the like.
+    /// The status of the license, such as `Enabled`.
     public var capabilityStatus: String? {
         get { text("capabilityStatus") }
         set { set("capabilityStatus", newValue) }
     }
 
-    /// `Success` and the like.
+    /// The status of the provisioning, such as `Success`.
     public var provisioningStatus: String? {
         get { text("provisioningStatus") }
         set { set("provisioningStatus", newValue) }
     }
 }
 
-/// An error that a service reports. Every property may be missing.
+/// An error reported by a service. Every property can be missing.
 public struct ServiceProvisioningError: GraphObject {
     /// All members, including those without a property here.
     public var json: JSONObject

@@ -1,6 +1,6 @@
 public import StrictJSON
 
-/// The position of a user in the organization. Every property may be missing.
+/// The position of a user in the organization. Every property can be missing.
 public struct EmployeeOrgData: GraphObject {
     /// All members, including those without a property here.
     public var json: JSONObject
@@ -21,7 +21,7 @@ public struct EmployeeOrgData: GraphObject {
     }
 }
 
-/// Settings of a mailbox. Every property may be missing.
+/// Settings of a mailbox. Every property can be missing.
 public struct MailboxSettings: GraphObject {
     /// All members, including those without a property here.
     public var json: JSONObject
@@ -72,7 +72,7 @@ public struct MailboxSettings: GraphObject {
     }
 }
 
-/// The size of a photo. Every property may be missing.
+/// The size of a photo. Every property can be missing.
 public struct ProfilePhoto: GraphObject {
     /// All members, including those without a property here.
     public var json: JSONObject

@@ -33,19 +33,20 @@ extension User {
         set { set("legalAgeGroupClassification", newValue) }
     }
 
-    /// The origin: `Invitation`, `LocalAccount`, `EmailVerified` or `SelfServiceSignUp`; `nil` for an account of work or school.
+    /// The origin: `Invitation`, `LocalAccount`, `EmailVerified` or `SelfServiceSignUp`, or `nil` for a work or school
+    /// account.
     public var creationType: String? {
         get { text("creationType") }
         set { set("creationType", newValue) }
     }
 
-    /// The date of the creation.
+    /// The creation date.
     public var createdDateTime: Date? {
         get { date("createdDateTime") }
         set { set("createdDateTime", newValue) }
     }
 
-    /// The date of the deletion; `nil` if the account is not deleted.
+    /// The deletion date, or `nil` if the account is not deleted.
     public var deletedDateTime: Date? {
         get { date("deletedDateTime") }
         set { set("deletedDateTime", newValue) }
@@ -69,19 +70,19 @@ extension User {
         set { set("lastPasswordChangeDateTime", newValue) }
     }
 
-    /// The date before which every sign-in is invalid.
+    /// The date before which all sign-ins are invalid.
     public var signInSessionsValidFromDateTime: Date? {
         get { date("signInSessionsValidFromDateTime") }
         set { set("signInSessionsValidFromDateTime", newValue) }
     }
 
-    /// The last sign-ins. They require `AuditLog.Read.All` and a premium tenant.
+    /// The last sign-ins. Requires `AuditLog.Read.All` and a premium tenant.
     public var signInActivity: SignInActivity? {
         get { part("signInActivity") }
         set { set("signInActivity", newValue) }
     }
 
-    /// The ways to sign in.
+    /// The sign-in identities.
     public var identities: [ObjectIdentity] {
         get { parts("identities") }
         set { set("identities", newValue) }
@@ -93,7 +94,7 @@ extension User {
         set { set("identityParentId", newValue) }
     }
 
-    /// The identifiers of certificates for the sign-in.
+    /// The identifiers of certificates for sign-in.
     public var authorizationInfo: AuthorizationInfo? {
         get { part("authorizationInfo") }
         set { set("authorizationInfo", newValue) }
@@ -111,13 +112,13 @@ extension User {
         set { set("passwordProfile", newValue) }
     }
 
-    /// Whether this is a resource such as a room or a device.
+    /// Whether the account is a resource such as a room or a device.
     public var isResourceAccount: Bool? {
         get { bool("isResourceAccount") }
         set { set("isResourceAccount", newValue) }
     }
 
-    /// Whether only some administrators may change this account.
+    /// Whether only certain administrators can change the account.
     public var isManagementRestricted: Bool? {
         get { bool("isManagementRestricted") }
         set { set("isManagementRestricted", newValue) }

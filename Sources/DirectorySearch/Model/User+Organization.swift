@@ -4,7 +4,7 @@ public import StrictJSON
 // MARK: Licenses, and data from the directory on premises
 
 extension User {
-    /// Whether address lists show the user.
+    /// Whether the user is in address lists.
     public var showInAddressList: Bool? {
         get { bool("showInAddressList") }
         set { set("showInAddressList", newValue) }
@@ -106,7 +106,7 @@ extension User {
         set { set("onPremisesSecurityIdentifier", newValue) }
     }
 
-    /// Whether a directory on premises updates the account; `nil` if it never did.
+    /// Whether a directory on premises updates the account, or `nil` if it never did.
     public var onPremisesSyncEnabled: Bool? {
         get { bool("onPremisesSyncEnabled") }
         set { set("onPremisesSyncEnabled", newValue) }
@@ -118,7 +118,7 @@ extension User {
         set { set("onPremisesUserPrincipalName", newValue) }
     }
 
-    /// The attributes that the organization defines, by set. They require another permission.
+    /// The custom attributes of the organization, by set. Requires another permission.
     public var customSecurityAttributes: JSONObject? {
         get { object("customSecurityAttributes") }
         set { set("customSecurityAttributes", newValue) }

@@ -117,7 +117,7 @@ extension User {
         set { set("country", newValue) }
     }
 
-    /// The country whose law decides which services are available: two letters.
+    /// The country whose law determines the available services: two letters.
     public var usageLocation: String? {
         get { text("usageLocation") }
         set { set("usageLocation", newValue) }

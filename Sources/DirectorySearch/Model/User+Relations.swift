@@ -15,7 +15,7 @@ extension User {
         set { set("manager", newValue) }
     }
 
-    /// The manager, the manager's manager and so on, as far as the query expands them. The list replaces their own ``manager``.
+    /// The management chain, as far as the query expands it. The list replaces the ``manager`` of each manager.
     public var managers: [User] {
         var chain: [User] = []
         var next = manager
@@ -27,7 +27,7 @@ extension User {
         return chain
     }
 
-    /// The users who report to this user, if the query expands them: at most 20.
+    /// The direct reports, if the query expands them: at most 20.
     public var directReports: [User] {
         get { parts("directReports") }
         set { set("directReports", newValue) }

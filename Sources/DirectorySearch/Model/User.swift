@@ -2,9 +2,9 @@ public import StrictJSON
 
 /// A user in a directory.
 ///
-/// Every property may be missing: the query did not select it, it has no value, or you may not read it. A user contains the bytes of
-/// the service and reads a property when you use it. A user of a list keeps its whole page in memory, hundreds of kilobytes: to store
-/// single users, use ``detached()``.
+/// Every property can be missing: the query did not select it, it has no value, or you may not read it. A user stores
+/// the bytes of the service and parses a property when you use it. A user of a list keeps its whole page in memory,
+/// hundreds of kilobytes: to store single users, use ``detached()``.
 public struct User: GraphObject, Identifiable {
     private enum Content: Sendable {
         case text(JSONSlice)
@@ -16,15 +16,16 @@ public struct User: GraphObject, Identifiable {
     /// Creates a user without properties.
     public init() { content = .object(JSONObject()) }
 
-    /// Creates a user from an object of the service. The last member of a name counts.
+    /// Creates a user from an object of the service. The last member with a name counts.
     public init(json object: JSONObject) { content = .object(object) }
 
-    /// Creates a user from a part of a response. The user of a value that is not an object has no properties.
+    /// Creates a user from a part of a response. Without an object, the user has no properties.
     public init(json slice: JSONSlice) { content = slice.isObject ? .text(slice) : .object(JSONObject()) }
 
-    /// Returns the same user with a copy of its own bytes, without its page.
+    /// Returns the same user with a copy of its bytes, without its page.
     ///
-    /// It reads these bytes once. Use it to store some users of many pages, not for users that you print and release.
+    /// Takes one pass over these bytes. Use it to store a few users of many pages, not for users that you print and
+    /// release.
     public func detached() -> User {
         guard case .text(let slice) = content, let own = try? JSONSlice(parsing: slice.rawBytes) else { return self }
         return User(json: own)
@@ -41,7 +42,7 @@ public struct User: GraphObject, Identifiable {
         set { content = .object(newValue) }
     }
 
-    /// The member with this name in Graph's spelling; `nil` without one.
+    /// The member with this name in Graph's spelling, or `nil` without one.
     public subscript(name: String) -> JSONValue? {
         get {
             switch content {
@@ -63,19 +64,19 @@ public struct User: GraphObject, Identifiable {
         }
     }
 
-    /// The sign-in name. The same as ``userPrincipalName``.
+    /// The sign-in name. Equal to ``userPrincipalName``.
     public var upn: String? {
         get { userPrincipalName }
         set { userPrincipalName = newValue }
     }
 
-    /// The name. The same as ``displayName``.
+    /// The name. Equal to ``displayName``.
     public var name: String? {
         get { displayName }
         set { displayName = newValue }
     }
 
-    /// The members without a property here, and those of an unexpected type, in the order of the service.
+    /// The members without a property here, and members of an unexpected type, in the order of the service.
     public var additional: JSONObject {
         get { JSONObject(json.members.filter(Self.isAdditional)) }
         set { json = JSONObject(json.members.filter { !Self.isAdditional($0) } + newValue.members) }
@@ -88,9 +89,9 @@ public struct User: GraphObject, Identifiable {
     /// Whether the user belongs to another organization.
     public var isGuest: Bool { userType == "Guest" }
 
-    /// Appends the user as JSON on one line, without the annotations of Graph's protocol (`@odata.…`).
+    /// Appends the user as JSON on one line, without annotations of Graph's protocol (`@odata.…`).
     ///
-    /// It escapes characters that could control a terminal, like `JSONValue`.
+    /// Escapes characters that could control a terminal, like `JSONValue`.
     public func writeJSON(to output: inout [UInt8]) {
         if case .text(let slice) = content, !slice.hasAnnotations, let bytes = slice.plainBytes {
             output += bytes
@@ -99,12 +100,12 @@ public struct User: GraphObject, Identifiable {
         }
     }
 
-    /// All members without the annotations of the protocol (`@odata.…`).
+    /// All members without annotations of the protocol (`@odata.…`).
     public var jsonWithoutAnnotations: JSONObject {
         JSONObject(json.members.filter { !$0.name.hasPrefix("@odata.") })
     }
 
-    /// A hash of the identifier, to recognize the user; `nil` without an identifier.
+    /// A hash of the identifier for recognizing the user, or `nil` without an identifier.
     var identity: Int? {
         switch content {
         case .text(let slice):

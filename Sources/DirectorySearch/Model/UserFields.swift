@@ -1,8 +1,10 @@
 import StrictJSON
 
 extension User {
-    /// The name of the user in a list: the display name, otherwise the given name and surname, the sign-in name, the mail address or the
-    /// identifier. A user of SCIM has no other name than the sign-in name if the service requires none.
+    /// The name of the user in a list: display name, otherwise given name and surname, sign-in name, mail address or
+    /// identifier.
+    ///
+    /// A SCIM user has only the sign-in name if the service requires no other name.
     package var listName: String {
         if let displayName, !displayName.isBlank { return displayName }
         let parts = [givenName, surname].compactMap { $0 }.filter { !$0.isBlank }
@@ -11,17 +13,17 @@ extension User {
     }
 }
 
-/// The table of a user's fields with their labels, as a view of one user lists them.
+/// The labeled fields of a user for the detail view.
 package enum UserFields {
     /// A label with its values.
     package struct Entry: Hashable, Sendable {
         /// The label: `Mail`.
         package var label: String
-        /// The values. There is at least one.
+        /// The values, at least one.
         package var values: [String]
     }
 
-    /// The properties that have a label, in the order of the view, before the others.
+    /// The labels of properties, in the order of the detail view.
     private static let labels = [
         ("displayName", "Name"), ("givenName", "Given name"), ("surname", "Surname"), ("mail", "Mail"),
         ("userPrincipalName", "UPN"), ("jobTitle", "Title"), ("department", "Department"),
@@ -30,9 +32,10 @@ package enum UserFields {
     ]
     private static let labeled = Set(labels.map(\.0) + ["id"])
 
-    /// Returns the entries of a user: the properties with a label, then all others by their own name, then the identifier.
+    /// Returns the entries of a user: the properties with a label, then all others by their own name, then the
+    /// identifier.
     package static func entries(of user: User) -> [Entry] {
-        // Once: a user of a service is JSON text, which each access parses.
+        // Read it once: a user of a service is JSON text, which each access parses.
         let json = user.json
         var entries: [Entry] = []
         func add(_ label: String, _ values: [String]) {
@@ -55,18 +58,18 @@ package enum UserFields {
         return entries
     }
 
-    /// Returns the text of a field, as a cell of a table shows it.
+    /// Returns a field as a string for a table cell.
     ///
-    /// - Parameter field: the name of a property; points separate the steps to a nested one.
+    /// - Parameter field: the name of a property; periods separate the steps to a nested one.
     package static func text(of field: String, in user: User) -> String {
         var steps = field.split(separator: ".").map { String($0) }
         guard !steps.isEmpty else { return "" }
         return text(member(steps.removeFirst(), of: user.json), steps)
     }
 
-    /// Returns an object with exactly these fields, in their order; `null` for a field without a value.
+    /// Returns an object with exactly these fields in order; `null` for a field without a value.
     ///
-    /// - Parameter fields: The names of properties; points separate the steps to a nested one.
+    /// - Parameter fields: The names of properties; periods separate the steps to a nested one.
     package static func object(of fields: [String], in user: User) -> JSONObject {
         var result = JSONObject()
         for field in fields {
@@ -78,7 +81,7 @@ package enum UserFields {
         return result
     }
 
-    /// Returns a value with only the member at the end of the steps, added to the members of earlier fields.
+    /// Returns a value with only the member at the end of the path, merged with the members of earlier fields.
     private static func projected(_ value: JSONValue, _ steps: ArraySlice<String>, _ earlier: JSONValue?) -> JSONValue {
         guard let step = steps.first else { return value }
         switch value {
@@ -109,7 +112,7 @@ package enum UserFields {
         }
     }
 
-    /// Returns the member with the given name. The service ignores upper and lower case in names, and returns its own spelling.
+    /// Returns the member with the given name. The service ignores the case of names and returns its own spelling.
     private static func member(_ name: String, of object: JSONObject) -> JSONValue {
         if let value = object[name] { return value }
         let folded = name.lowercased()

@@ -1,11 +1,15 @@
 import StrictJSON
 
-/// An object of SCIM or Google during its conversion to a ``User``: the converter removes members by name; the others remain.
+/// An object of SCIM or Google during conversion to a ``User``.
+///
+/// The converter removes members by name; the others remain.
 struct WireRecord {
     private(set) var remaining: [JSONObject.Member]
     private let ignoresCase: Bool
 
-    /// - Parameter ignoresCase: Whether the case of names is ignored, as in SCIM (RFC 7643 section 2.1).
+    /// Creates a record.
+    ///
+    /// - Parameter ignoresCase: Whether to ignore the case of names, as in SCIM (RFC 7643 section 2.1).
     init(_ object: JSONObject, ignoresCase: Bool) {
         remaining = object.members
         self.ignoresCase = ignoresCase
@@ -13,7 +17,7 @@ struct WireRecord {
 
     private func index(_ name: String) -> Int? {
         let name = folded(name)
-        // The last member of a name counts.
+        // The last member with a name counts.
         return remaining.lastIndex { folded($0.name) == name }
     }
 
@@ -34,7 +38,7 @@ struct WireRecord {
         remove(name, \.object).map { WireRecord($0, ignoresCase: ignoresCase) }
     }
 
-    /// Removes and returns the elements of a list that meet the condition; the others remain in the list.
+    /// Removes and returns the elements of a list that match the condition; the others remain in the list.
     mutating func elements(_ name: String, where isIncluded: (WireRecord) -> Bool = { _ in true }) -> [WireRecord] {
         guard let index = index(name), let values = remaining[index].value.array else { return [] }
         var included: [WireRecord] = []
@@ -71,7 +75,7 @@ struct WireRecord {
 }
 
 extension [WireRecord] {
-    /// The primary element, one for work, or the first.
+    /// The primary element, otherwise one for work, otherwise the first.
     var preferred: WireRecord? { first(where: \.isPrimary) ?? first { $0.isOf("work") } ?? first }
 }
 
@@ -87,7 +91,7 @@ extension JSONObject {
         if !texts.isEmpty { append(name, .array(texts)) }
     }
 
-    /// Appends the members of an address. SCIM and Google have the same names for them.
+    /// Appends the members of an address, whose names are the same in SCIM and Google.
     mutating func add(address: WireRecord?) {
         for (name, member) in [
             ("streetAddress", "streetAddress"), ("city", "locality"), ("state", "region"),
@@ -97,7 +101,7 @@ extension JSONObject {
         }
     }
 
-    /// Appends the remaining members, except those with the name of a property: it means something else here.
+    /// Appends the remaining members, except members with the name of a property, which have a different meaning here.
     mutating func add(remaining record: WireRecord) {
         let known = Set(members.map(\.name))
         for member in record.remaining where !known.contains(member.name) && !member.name.hasPrefix("@odata.") {

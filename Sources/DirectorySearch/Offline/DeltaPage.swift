@@ -6,12 +6,12 @@ struct DeltaPage: Sendable {
     enum Change: Sendable {
         /// A new user, or the changed properties of a user.
         case user(id: String, JSONObject)
-        /// A user was removed, permanently or for now.
+        /// A removed user, permanently or temporarily.
         case removed(id: String)
     }
 
     enum Next: Sendable, Equatable {
-        /// There is more, at this URL.
+        /// More results follow at this URL.
         case page(String)
         /// The list is complete; the next changes are at this URL.
         case changes(String)
@@ -26,16 +26,16 @@ struct DeltaPage: Sendable {
 }
 
 extension DirectoryClient {
-    /// Returns the URL of a new list.
+    /// Returns the URL for a new list.
     func deltaURL(selecting properties: [String]) throws(DirectoryError) -> String {
         "\(base)/\(try DeltaQuery(select: properties).plan().target)"
     }
 
-    /// Reads one page of changes.
+    /// Loads one page of changes.
     ///
     /// - Parameter isMinimal: Whether the page contains only the changed properties.
-    /// - Throws: ``DirectoryError`` of the kind `resyncNeeded` if the service no longer knows the URL; the errors of the transport
-    ///   and the authorization; `CancellationError`.
+    /// - Throws: ``DirectoryError`` of the kind `resyncNeeded` if the service does not know the URL any more; the
+    ///   errors of the transport and the authorization; `CancellationError`.
     func deltaPage(at url: String, isMinimal: Bool) async throws -> DeltaPage {
         let request = Request(
             url: url, permissions: DeltaQuery.permissions, preference: isMinimal ? DeltaQuery.minimal : nil)
@@ -48,14 +48,14 @@ extension DirectoryClient {
                 return (page, page.next.isPage)
             }
         } catch var error as DirectoryError {
-            // The codes also come with the status 400.
+            // The codes also occur with status 400.
             let expired = ["syncstatenotfound", "syncstateinvalid", "resyncrequired", "directory_expiredpagetoken"]
             if let code = error.code?.lowercased(), expired.contains(code) { error.kind = .resyncNeeded }
             throw error
         }
     }
 
-    /// Returns the changes of a response, whose object this is.
+    /// Returns the changes in a response with this object.
     func changes(in object: JSONObject, of response: Response) throws(DirectoryError) -> DeltaPage {
         guard case .array(let elements)? = object["value"] else {
             throw response.unreadable("the list \"value\" is missing")
@@ -80,7 +80,9 @@ extension DirectoryClient {
         return DeltaPage(changes: changes, next: .changes(link))
     }
 
-    /// Returns a link that will be saved. The check is now: every later sync with a link to another server would fail.
+    /// Returns a link to save.
+    ///
+    /// Checked now, because otherwise every later sync with a link to another server would fail.
     private func link(_ name: String, _ response: Response, _ object: JSONObject) throws(DirectoryError) -> String? {
         switch object[name] {
         case nil, .null?: return nil
@@ -91,7 +93,7 @@ extension DirectoryClient {
         }
     }
 
-    /// Whether a text is an identifier that can be shown: no control characters, at most 256 bytes.
+    /// Returns whether a string is an identifier that can be shown: no control characters, at most 256 bytes.
     private static func isIdentifier(_ text: String) -> Bool {
         (1...256).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
     }

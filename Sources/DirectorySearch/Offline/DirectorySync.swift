@@ -3,22 +3,22 @@ public import OAuth2AccountStore
 
 /// Updates the offline copy of an account with `/users/delta`, one page at a time.
 ///
-/// The first sync loads all users, later ones only the changes. Each page and the position in the service's list are saved
-/// together: a stopped or killed sync continues after the last page. If the service no longer knows the position, after seven days
-/// or at its own request, the sync loads all users again; the copy keeps its users until that list is complete. Several processes
-/// may sync at once: a sync ignores a page that another process has saved.
+/// The first sync loads all users, later ones only the changes. Each page is saved together with the position in the
+/// service's list: an interrupted sync resumes after the last page. If the service does not know the position any more,
+/// after seven days or at its own request, the sync loads all users again; the copy keeps its users until that list is
+/// complete. Several processes can sync concurrently: a sync ignores a page that another process has saved.
 ///
-/// Memory holds one page, regardless of the number of users.
+/// Memory contains one page, regardless of the number of users.
 public actor DirectorySync {
     /// The progress of a sync.
     public struct Progress: Sendable, Equatable {
         /// A phase of a sync.
         public enum Phase: Sendable, Equatable {
-            /// It loads all users.
+            /// All users are being loaded.
             case listing
-            /// The list is complete, and it removes old users and optimizes the index.
+            /// The list is complete. Old users are removed and the index is optimized.
             case finishing
-            /// It reads changes.
+            /// Changes are being loaded.
             case changes
             /// The copy is current.
             case current
@@ -38,7 +38,7 @@ public actor DirectorySync {
         public var restarts = 0
     }
 
-    /// The copy that this updates.
+    /// The copy that this sync updates.
     public nonisolated let index: OfflineIndex
     private let makeClient: @Sendable () async throws -> DirectoryClient
     private let requestedProperties: [String]?
@@ -48,32 +48,34 @@ public actor DirectorySync {
     private var database: OfflineDatabase?
     private var loopGuard: LoopGuard
     private var isMerging = false
-    /// Whether this created the copy, and it is still empty.
+    /// Whether this sync created the copy, which is still empty.
     private var isNew = false
-    /// Whether the first step continued an interrupted sync; `nil` before the first step.
+    /// Whether the first step resumed an interrupted sync; `nil` before the first step.
     private var isResumed: Bool?
     private var progress = Progress()
 
-    /// The default of the maximum number of users. Microsoft Entra admits this number of objects in a large tenant.
+    /// The default maximum number of users: the number of objects that Microsoft Entra allows in a large tenant.
     public static let defaultMaximumUsers = 5_000_000
-    /// The largest maximum number of users.
+    /// The upper bound for the maximum number of users.
     public static let largestMaximumUsers = 100_000_000
-    /// The maximum size of the copy: a fixed part, and a part for each user.
+    /// The maximum size of the copy: a fixed part and a part per user.
     private static let maximumSize = (fixed: 64 << 20, perUser: 4 << 10)
 
     /// The maximum number of new lists in one sync.
     private static let maximumRestarts = 3
 
-    /// The sync's own thread: SQLite waits for the disk.
+    /// The executor of a separate thread, because SQLite waits for the disk.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     /// Creates a sync of the users that an account can read.
     ///
     /// - Parameters:
     ///   - directory: The source of the users.
-    ///   - properties: The properties to save, besides the identifier; `nil` for those of the existing copy, or
-    ///     ``UserQuery/defaultProperties``. A change of the properties starts a new list.
-    ///   - maximumUsers: The maximum number of users of the copy, and of changes in one sync, against a directory that does not end.
+    ///   - properties: The properties to save in addition to the identifier. If `nil`, the properties of the existing
+    ///     copy, or
+    ///     ``UserQuery/defaultProperties``. Different properties start a new list.
+    ///   - maximumUsers: The maximum number of users in the copy and of changes in one sync, as protection against an
+    ///     endless directory.
     ///     The copy has at most 4 KB for each of them, and 64 MB.
     public init(
         of directory: GraphDirectory, account: Account.ID, in storeDirectory: StoreLocation,
@@ -86,17 +88,17 @@ public actor DirectorySync {
         loopGuard = Self.makeLoopGuard(self.maximumUsers)
     }
 
-    /// Returns a guard for one list. A user may change again while the sync reads the changes.
+    /// Returns a guard for one list. A user can change again while the sync loads the changes.
     private static func makeLoopGuard(_ maximumUsers: Int) -> LoopGuard {
         LoopGuard(maximumElements: 2 * maximumUsers)
     }
 
-    /// Reads changes until there are no more.
+    /// Loads changes until there are no more.
     ///
     /// - Parameter report: Receives the progress after each step.
-    /// - Throws: ``DirectoryError``, of the kind `notSupported` if the service has no list of changes; ``OfflineIndexError``,
-    ///   `StorageError`; the errors of the transport and the authorization; `CancellationError`. The saved pages remain, and the next
-    ///   sync continues after them.
+    /// - Throws: ``DirectoryError``, of the kind `notSupported` if the service has no list of changes;
+    ///   ``OfflineIndexError``, `StorageError`; the errors of the transport and the authorization; `CancellationError`.
+    ///   The saved pages remain, and the next sync resumes after them.
     @discardableResult
     public func run(_ report: @Sendable (Progress) async -> Void = { _ in }) async throws -> Progress {
         while true {
@@ -112,9 +114,9 @@ public actor DirectorySync {
         }
     }
 
-    /// Reads and saves one page, or a part of the work at the end of a list.
+    /// Loads and saves one page, or performs a part of the work at the end of a list.
     ///
-    /// - Returns: The progress so far. In the phase `current` the sync is complete, and another step reads new changes.
+    /// - Returns: The progress so far. In the phase `current` the sync is complete, and another step loads new changes.
     /// - Throws: The same errors as ``run(_:)``.
     public func step() async throws -> Progress {
         try Task.checkCancellation()
@@ -127,7 +129,7 @@ public actor DirectorySync {
             return progress
         }
         let url = try state.link ?? client.deltaURL(selecting: state.properties)
-        // A round of changes starts where the last one ended, so the guard compares only the pages of one round.
+        // A round of changes starts at the end of the previous one, so the guard compares only the pages of one round.
         if state.phase == .current { loopGuard = Self.makeLoopGuard(maximumUsers) }
         try loopGuard.enter(url)
         let page: DeltaPage
@@ -153,7 +155,7 @@ public actor DirectorySync {
         state = applied.state
         progress.pages += 1
         note(applied.changes, state)
-        // A list has each user once; a round of changes has the same user again if the user changed again.
+        // A list contains each user once. A round of changes repeats a user who changed again.
         let changes = applied.changes
         let newUsers = state.phase == .listing ? changes.new : changes.changed + changes.removed
         do throws(DirectoryError) {
@@ -167,7 +169,7 @@ public actor DirectorySync {
 
     /// Checks the size of the copy before the next page.
     private func checkSize(_ state: SyncState) throws {
-        // While a new list replaces an old one, the copy has the users of both.
+        // While a new list replaces an old one, the copy contains the users of both.
         let lists = state.generation > 1 && state.phase == .listing ? 2 : 1
         let users = lists * maximumUsers
         guard state.users <= users,
@@ -182,10 +184,12 @@ public actor DirectorySync {
         return made
     }
 
-    /// Opens or creates the copy, and returns its state and the state to continue from. These differ if the properties changed:
-    /// then a new list starts, and its first page replaces the old one. A list that the service rejects changes nothing.
+    /// Opens or creates the copy. Returns its state and the state to resume from.
+    ///
+    /// They differ if the properties changed: then a new list starts, and its first page replaces the old one. A list
+    /// that the service rejects changes nothing.
     private func openedState(_ client: DirectoryClient) throws -> (stored: SyncState, state: SyncState) {
-        // First, so that a wrong property name creates no file.
+        // Checked first, so that a wrong property name creates no file.
         if let requestedProperties { _ = try client.deltaURL(selecting: requestedProperties) }
         if database == nil { database = try OfflineDatabase.open(index) }
         if database == nil {
@@ -209,7 +213,7 @@ public actor DirectorySync {
         }
     }
 
-    /// Removes a new copy without users after an error: a search in it would find no users.
+    /// Removes a new empty copy after an error, because a search in it would find no users.
     private func discardEmptyCopy() {
         guard isNew, let state = try? database?.state(), state.link == nil, state.users == 0 else { return }
         isNew = false
@@ -228,7 +232,7 @@ public actor DirectorySync {
     private func restart(_ state: SyncState, _ client: DirectoryClient) throws {
         let database = try currentDatabase()
         try database.connection.transaction { () throws(StorageError) in
-            // Another process may have started a new list already.
+            // Another process may already have started a new list.
             var now = try database.state()
             guard now.hasSamePosition(as: state) else { return }
             now.startList(of: now.properties, base: now.base)

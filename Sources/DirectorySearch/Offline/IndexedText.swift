@@ -1,11 +1,11 @@
 import StrictJSON
 
-/// The texts of a user for the full-text index, without case and accents: one value for each column of `words`.
+/// The indexed strings of a user, without case and accents: one value for each column of `words`.
 struct IndexedText: Equatable {
     var displayName: String
     var givenName: String
     var surname: String
-    /// The parts of mail address and sign-in name before the `@`. The other parts are the same for all users.
+    /// The local parts of mail address and sign-in name. The domains are the same for all users.
     var address: String
 
     init(_ user: JSONObject) {
@@ -20,10 +20,10 @@ struct IndexedText: Equatable {
     var values: [String] { [displayName, givenName, surname, address] }
     var isEmpty: Bool { values.allSatisfy(\.isEmpty) }
 
-    /// Returns the part before the first `@`, or the whole text without one.
+    /// Returns the part before the first `@`, or the whole string without one.
     static func localPart(_ text: String) -> String { String(text.prefix { $0 != "@" }) }
 
-    /// The maximum length of an indexed text, in Unicode scalars.
+    /// The maximum length of an indexed string in Unicode scalars.
     private static let maximumLength = 1000
 
     private static func text(_ value: JSONValue?) -> String {
@@ -38,12 +38,12 @@ enum FullText {
         case displayName, givenName, surname, address
     }
 
-    /// Returns the query for users with this text in columns, or in any column, without case and accents.
+    /// Returns the query for users with this phrase in certain columns, or in any column, without case and accents.
     ///
     /// - Parameters:
-    ///   - isPrefix: Whether the last word may be the start of a longer one.
-    ///   - isFirst: Whether the text must be at the start of the column.
-    /// - Returns: `nil` for a text without letters and digits: the index does not contain it.
+    ///   - isPrefix: Whether the last word can be the start of a longer one.
+    ///   - isFirst: Whether the phrase must be at the start of the column.
+    /// - Returns: `nil` for a phrase without letters and digits, which the index does not contain.
     static func phrase(_ text: String, in columns: [Column] = [], isPrefix: Bool, isFirst: Bool) -> String? {
         let text = text.foldedForSearch
         guard text.unicodeScalars.contains(where: \.isPartOfWord) else { return nil }
@@ -51,7 +51,8 @@ enum FullText {
         if isFirst { phrase += "^ " }
         // A quote would end the phrase, and a NUL the query.
         phrase += "\"" + String(String.UnicodeScalarView(text.unicodeScalars.map { isHarmless($0) ? $0 : " " })) + "\""
-        // A character at the end completes the last word, but a longer word does no harm: the results are compared again.
+        // A character at the end completes the last word. A longer word is harmless, because the results are compared
+        // again.
         return isPrefix ? phrase + " *" : phrase
     }
 

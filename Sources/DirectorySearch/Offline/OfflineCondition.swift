@@ -2,11 +2,11 @@ import StrictJSON
 
 /// A ``UserFilter`` for the users in the copy.
 ///
-/// It compares like the service: ignoring case, the start of the value or the whole value. A user without a value does not match.
-/// The start of a value is also compared without accents, because a user types a name as it sounds.
+/// It compares like the service: ignoring case, the start of the value or the whole value. A user without a value does
+/// not match. A prefix also ignores accents, because users type a name as it sounds.
 indirect enum OfflineCondition: Sendable, Equatable {
     case startsWith(path: [String], folded: String)
-    /// Each of the texts is the start of a word.
+    /// Each string is the start of a word.
     case words(path: [String], folded: [String])
     case endsWith(path: [String], lowercased: String)
     case equals(path: [String], lowercased: String)
@@ -30,7 +30,7 @@ indirect enum OfflineCondition: Sendable, Equatable {
         self = try Self.read(search.expression, SavedProperties(properties: Set(saved)))
     }
 
-    /// Creates the condition of a query; `nil` if it finds all users.
+    /// Returns the condition of a query, or `nil` if it finds all users.
     static func of(_ query: UserQuery, saved: [String]) throws(DirectoryError) -> OfflineCondition? {
         let filter = try query.filter.map { filter throws(DirectoryError) in try OfflineCondition(filter, saved: saved)
         }
@@ -141,7 +141,7 @@ indirect enum OfflineCondition: Sendable, Equatable {
         }
     }
 
-    /// Returns the values at a path; of a list each element, because one match is enough.
+    /// Returns the values at a path. Returns each element of a list, because one match is enough.
     private static func found(_ user: JSONObject, _ path: [String]) -> [JSONValue] {
         var values: [JSONValue] = [.object(user)]
         for name in path {
@@ -157,14 +157,14 @@ indirect enum OfflineCondition: Sendable, Equatable {
         }
     }
 
-    /// A query of the index that finds these users and perhaps some more; `nil` if the index cannot narrow the search.
+    /// A query of the index that finds these users and possibly others, or `nil` if the index cannot narrow the search.
     var fullText: String? {
         switch self {
         case .startsWith(let path, let text): Self.phrase(path, text, isPrefix: true)
-        // The index has other words: it does not separate letters from digits.
+        // The index has different words: it does not separate letters from digits.
         case .words: nil
         case .equals(let path, let text): Self.phrase(path, text, isPrefix: false)
-        // The index contains the start of values and their words, not users without a value.
+        // The index contains the prefixes and words of values, not users without a value.
         case .endsWith, .hasNone, .not: nil
         case .all(let parts):
             Self.join(parts.compactMap(\.fullText), " AND ")
@@ -180,7 +180,7 @@ indirect enum OfflineCondition: Sendable, Equatable {
             return FullText.phrase(
                 text, in: FullText.Column(rawValue: name).map { [$0] } ?? [], isPrefix: isPrefix, isFirst: true)
         case "mail", "userPrincipalName":
-            // Both share a column, so the text need not be first. The column contains the whole text before an @.
+            // Both share a column, so the phrase need not be first. The column contains the whole local part.
             let isWhole = !isPrefix || text.contains("@")
             return FullText.phrase(
                 IndexedText.localPart(text), in: [.address], isPrefix: !isWhole, isFirst: false)

@@ -1,23 +1,24 @@
 import OAuth2AccountStore
 import StrictJSON
 
-/// The number of changes of a page.
+/// The number of changes in a page.
 struct AppliedChanges: Sendable, Equatable {
     /// The number of new or changed users.
     var changed = 0
     /// The number of removed users.
     var removed = 0
-    /// The number of users that the list did not have before.
+    /// The number of users that are new in the list.
     var new = 0
 }
 
 extension OfflineDatabase {
-    /// Applies a page and saves the next position, in one transaction.
+    /// Applies a page and saves the next position in one transaction.
     ///
     /// - Parameters:
     ///   - state: The position of the page.
-    ///   - stored: The position of the copy at the request: the same or, for the first page of a new list, one of the old list.
-    /// - Returns: The new state; `nil`, without a change, if another process saved a page first.
+    ///   - stored: The position of the copy at the time of the request: the same or, for the first page of a new list,
+    ///     in the old list.
+    /// - Returns: The new state, or `nil` without a change if another process saved a page first.
     func apply(
         _ page: DeltaPage, at state: SyncState, replacing stored: SyncState, now: Int64
     ) throws(StorageError) -> (state: SyncState, changes: AppliedChanges)? {
@@ -116,7 +117,7 @@ extension OfflineDatabase {
             [.integer(number)] + text.values.map { .text($0) })
     }
 
-    /// The index has no copy of the texts, so the command contains them.
+    /// Removes the words of a user. The index stores no copy of the strings, so the command contains them.
     private func removeWords(_ text: IndexedText, _ number: Int64) throws(StorageError) {
         guard !text.isEmpty else { return }
         try connection.run(
@@ -133,7 +134,7 @@ extension OfflineDatabase {
     /// Performs one step at the end of a list: removes users who were not in it, then merges the index.
     ///
     /// - Parameter isMerging: Whether a previous step of this process started to merge.
-    /// - Returns: The state and the changes; `nil` if another process saved a change first.
+    /// - Returns: The state and the changes, or `nil` if another process saved a change first.
     func finish(
         _ state: SyncState, isMerging: Bool, now: Int64
     ) throws(StorageError) -> (state: SyncState, changes: AppliedChanges, isMerging: Bool)? {
@@ -158,12 +159,12 @@ extension OfflineDatabase {
                     return (state, changes, false)
                 }
             }
-            // The first command is negative, to merge all into one segment. See FTS5, section 6.8.
+            // The first command is negative, to merge everything into one segment. See FTS5, section 6.8.
             let before = try totalChanges()
             try connection.run(
                 "INSERT INTO words (words, rank) VALUES ('merge', ?)",
                 [.integer(isMerging ? Self.stepSize : -Self.stepSize)])
-            // The command itself is one change.
+            // The command itself counts as one change.
             guard try totalChanges() - before < 2 else { return (state, changes, true) }
             state.phase = .current
             state.completed = now

@@ -6,8 +6,10 @@ extension OfflineDatabase {
         SELECT people.number, people.person FROM words JOIN people ON people.number = words.rowid WHERE words MATCH ?
         """
 
-    /// Returns users for a typed text, so that a limit does not exclude the best matches: first those with a whole word as given name or
-    /// surname, then those with the start of one, then all others of the condition.
+    /// Returns users for a typed search text, so that a limit does not exclude the best matches.
+    ///
+    /// Users with a whole word as given name or surname come first, then those whose name starts with a word, then all
+    /// others that match.
     func users(
         matching text: SearchText, _ condition: OfflineCondition, limit: Int
     ) throws(StorageError) -> [JSONObject] {
@@ -18,7 +20,7 @@ extension OfflineDatabase {
         {
             var last: Int64 = 0
             while true {
-                // The results of previous phrases match again: the page must have room for them.
+                // The results of previous phrases match again, so the page needs room for them.
                 let size = limit + numbers.count
                 let rows = try connection.run(
                     "\(Self.matching) AND words.rowid > ? ORDER BY words.rowid LIMIT ?",
@@ -39,8 +41,8 @@ extension OfflineDatabase {
         return found
     }
 
-    /// Returns the query of the index for users with each word in a given name or surname; `nil` if the words are not compared one by
-    /// one.
+    /// Returns the index query for users with each word in a given name or surname, or `nil` if words are not compared
+    /// separately.
     private static func phrase(_ text: SearchText, isPrefix: Bool) -> String? {
         guard text.comparesWords else { return nil }
         let phrases = text.words.compactMap { word in

@@ -3,15 +3,17 @@ import OAuth2AccountStore
 
 /// The open file of an ``OfflineIndex``. Only one thread at a time may use it.
 ///
-/// `people` has each user as JSON with the saved properties. `words` is the full-text index: FTS5 with prefix indexes, without a copy
-/// of the texts. Compared with an ordinary index on folded texts, for a million users: a search for the start of a name took at most
-/// 2.4 ms in 99 of 100 cases, with the ordinary index 0.6 ms. Both are fast enough while you type. But a page of 1,000 users wrote
-/// 0.1 MB, with the ordinary index 7.5 MB, which also does not find users by several words and does not fold letters. With the
-/// write-ahead log a reader never waits for a sync.
+/// `people` has each user as JSON with the saved properties. `words` is the full-text index: FTS5 with prefix indexes,
+/// without a copy of the strings. Compared with an ordinary index on folded strings, for a million users: a search for
+/// the start of a name took at most 2.4 ms in 99 of 100 cases, with the ordinary index 0.6 ms. Both are fast enough for
+/// searching while typing. But a page of 1,000 users wrote 0.1 MB, with the ordinary index 7.5 MB. The ordinary index
+/// also does not find users by several words and does not fold letters. With the write-ahead log a reader never waits
+/// for a sync.
 final class OfflineDatabase {
     /// "OA2P" in the file's header identifies the file, for example for the `file` command.
     private static let applicationID = 0x4F41_3250
-    /// It changes with ``IndexedText`` too: a text can only be removed from the index with the same value.
+    /// The version of the schema, including ``IndexedText``: a string can only be removed from the index with the same
+    /// value.
     private static let schemaVersion: Int64 = 2
 
     let index: OfflineIndex
@@ -45,24 +47,24 @@ final class OfflineDatabase {
         guard let identity = Identity(index.path) else { throw OfflineIndexError(.missing, path: index.path) }
         self.index = index
         self.identity = identity
-        // SQLite rejects links in any part of a path. Resolve those above the file first: they belong to the user.
+        // SQLite rejects symbolic links. Resolve the parent folders first, because the user created those links.
         let resolved = OfflineIndex(account: index.account, in: try index.directory.resolved())
         connection = try SQLiteConnection(path: resolved.path)
         try configure()
     }
 
-    /// Opens the copy; `nil` without one.
+    /// Opens the copy, or returns `nil` without one.
     static func open(_ index: OfflineIndex) throws -> OfflineDatabase? {
         guard Identity(index.path) != nil else { return nil }
         try index.directory.prepare()
         return try wrappingErrors(index) { try OfflineDatabase(index) }
     }
 
-    /// Opens the copy, or creates it.
+    /// Opens or creates the copy.
     static func make(_ index: OfflineIndex, _ state: @autoclosure () -> SyncState) throws -> OfflineDatabase {
         if let database = try open(index) { return database }
         try index.directory.prepare()
-        // Create it in memory and write it in one step, with its mode: a file is never an incomplete database.
+        // Create it in memory and write it atomically with its mode: a file is never an incomplete database.
         let memory = try SQLiteConnection(path: ":memory:")
         try memory.execute(
             """
@@ -80,7 +82,8 @@ final class OfflineDatabase {
         guard var image = memory.image(), image.count > 100 else {
             throw StorageError(.other, location: index.path, reason: "there is no memory for it", hint: "try again")
         }
-        // Use a write-ahead log from the start (SQLite's file format, section 1.3.3): a later change needs exclusive access.
+        // Use a write-ahead log from the start (SQLite's file format, section 1.3.3): a later change needs exclusive
+        // access.
         image[18] = 2
         image[19] = 2
         let suffix = UUID().uuidString.lowercased()
@@ -99,7 +102,7 @@ final class OfflineDatabase {
         else { throw OfflineIndexError(.damaged, path: index.path) }
         guard version <= Self.schemaVersion else { throw OfflineIndexError(.laterVersion, path: index.path) }
         guard version == Self.schemaVersion else { throw OfflineIndexError(.earlierVersion, path: index.path) }
-        // A power failure loses the last pages together with their link: the next sync loads them again.
+        // A power failure loses the last pages together with their link. The next sync loads them again.
         try connection.execute(
             """
             PRAGMA trusted_schema=OFF; PRAGMA secure_delete=FAST; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16000;
@@ -110,7 +113,7 @@ final class OfflineDatabase {
         }
     }
 
-    /// Converts the error of a file that is not a database, or was overwritten while it was open.
+    /// Runs a body and converts errors of a file that is not a database, or was overwritten while open.
     static func wrappingErrors<Value>(_ index: OfflineIndex, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()
@@ -119,7 +122,7 @@ final class OfflineDatabase {
         }
     }
 
-    /// Whether the path still names the open file: it was not removed or replaced.
+    /// Whether the path still refers to the open file, which was not removed or replaced.
     var isCurrentFile: Bool { Identity(index.path) == identity }
 
     // MARK: State

@@ -1,9 +1,10 @@
 extension OfflineDirectory: UserDirectory {
-    /// Returns the users of a query, page by page, in the order of the copy. A filter or search in Graph's language, an order, related
-    /// users and deleted users throw `notInCopy`.
+    /// Returns the users of a query, page by page, in the order of the copy.
+    ///
+    /// A filter or search in Graph's language, an order, related users and deleted users throw `notInCopy`.
     public nonisolated func pages(matching query: UserQuery) -> UserPages { pages(query, isPlanned: false) }
 
-    /// Returns the users of a planned query, page by page. It throws the same errors as ``pages(matching:)-(UserQuery)``.
+    /// Returns the users of a planned query, page by page. Throws the same errors as ``pages(matching:)-(UserQuery)``.
     public nonisolated func pages(of plan: SearchPlan) -> UserPages {
         if case .graph = plan.request { pages(plan.query, isPlanned: true) } else { pages(matching: plan.query) }
     }
@@ -13,10 +14,10 @@ extension OfflineDirectory: UserDirectory {
         return UserPages { pages }
     }
 
-    /// Returns the number of users in the copy that a query finds.
+    /// Returns the number of matching users in the copy.
     ///
-    /// - Throws: ``DirectoryError`` of the kinds `emptySearch`, `invalidQuery` and `notInCopy`, ``OfflineIndexError``, `StorageError`,
-    ///   `CancellationError`.
+    /// - Throws: ``DirectoryError`` of the kinds `emptySearch`, `invalidQuery` and `notInCopy`, ``OfflineIndexError``,
+    ///   `StorageError`, `CancellationError`.
     public func count(of query: UserQuery) async throws -> Int {
         // The number depends neither on the size of a page nor on the order.
         let query = query.pageForTotal
@@ -43,7 +44,7 @@ extension OfflineDirectory: UserDirectory {
     /// - Throws: ``DirectoryError`` of the kinds `notFound`, `ambiguous` and `emptySearch`; ``OfflineIndexError``, `StorageError`.
     public func user(_ name: String, select: [String]) async throws -> User { try user(name, select: Optional(select)) }
 
-    /// Throws an error: the copy does not contain which user is signed in.
+    /// Throws an error, because the copy does not identify the signed-in user.
     public func me(select: [String]) async throws -> User {
         throw OfflineCondition.unsupported("the copy does not contain which user is signed in")
     }
@@ -89,7 +90,7 @@ private struct OfflinePages: UserPageSource {
     }
 
     static func check(_ query: UserQuery, isPlanned: Bool) throws(DirectoryError) {
-        // The copy rejects what the service rejects.
+        // The copy rejects the same queries as the service.
         if !isPlanned { _ = try query.plan() }
         if !query.orderBy.isEmpty { throw OfflineCondition.unsupported("the copy is not sorted") }
         if query.isAmongDeleted { throw OfflineCondition.unsupported("the copy does not contain deleted users") }

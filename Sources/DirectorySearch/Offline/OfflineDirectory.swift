@@ -2,15 +2,15 @@ import Platform
 public import OAuth2AccountStore
 import StrictJSON
 
-/// The users of an account's offline copy. It sends no requests.
+/// The users in an account's offline copy. It sends no requests.
 ///
 /// ```swift
 /// let directory = OfflineDirectory(account: account.id, in: storeDirectory)
 /// let users = try await directory.users(typed: "ada lo", limit: 20)
 /// ```
 ///
-/// The first call opens the file, and a call after ``OfflineIndex/forget(account:in:)`` and a new ``DirectorySync`` opens it again. One
-/// thread processes all calls in their order. During a sync they return the users of the last saved page.
+/// The first call opens the file. A call after ``OfflineIndex/forget(account:in:)`` and a new ``DirectorySync`` opens
+/// it again. One thread processes all calls in order. During a sync they return the users of the last saved page.
 ///
 /// Users have the saved properties; others are missing, as in a response to a query that does not select them.
 public actor OfflineDirectory {
@@ -19,23 +19,24 @@ public actor OfflineDirectory {
     private let thread = SerialThread()
     private var database: OfflineDatabase?
 
-    /// The directory's own thread: SQLite waits for the disk.
+    /// The executor of a separate thread, because SQLite waits for the disk.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// Names the copy of an account in the folder of a store. It does not open a file.
+    /// Creates access to the copy of an account in the folder of a store. Opens no file.
     public init(account: Account.ID, in directory: StoreLocation) {
         index = OfflineIndex(account: account, in: directory)
     }
 
-    /// Returns the users that match a typed text, the best match first.
+    /// Returns the users that match a typed search text, the best match first.
     ///
-    /// ``SearchText`` decides the users and their order. Case and accents are ignored. With a limit, users whose given name or
-    /// surname is a word of the text have precedence, then users whose given name or surname starts with one.
+    /// ``SearchText`` determines the users and their order. Case and accents are ignored. With a limit, users whose
+    /// given name or surname is a word of the search text have precedence, then users whose given name or surname
+    /// starts with one.
     ///
     /// - Parameter limit: The maximum number of users, 1 to 1,000.
-    /// - Returns: An empty list for a text without letters and digits.
-    /// - Throws: ``OfflineIndexError``, `StorageError`; ``DirectoryError`` of the kind `notInCopy` if the copy contains neither names
-    ///   nor addresses.
+    /// - Returns: An empty list for a search text without letters and digits.
+    /// - Throws: ``OfflineIndexError``, `StorageError`; ``DirectoryError`` of the kind `notInCopy` if the copy contains
+    ///   neither names nor addresses.
     public func users(typed text: String, limit: Int = 50) throws -> [User] {
         let text = SearchText(text)
         return try withDatabase { database in
@@ -49,22 +50,23 @@ public actor OfflineDirectory {
         }
     }
 
-    /// Returns the users that a filter finds, compared like the service, in an order that stays the same until the next sync.
+    /// Returns the users that match a filter, compared like the service, in an order that is stable until the next
+    /// sync.
     ///
-    /// The index finds the start of names and addresses; any other comparison reads all users. A filter for a property that is not
-    /// in the copy, or in OData's language, throws an error.
+    /// The index finds prefixes of names and addresses; any other comparison reads all users. A filter for a property
+    /// that is not in the copy, or in OData's language, throws an error.
     ///
     /// - Parameters:
     ///   - filter: The filter; `nil` for all users.
-    ///   - select: The properties of each user, of those in the copy; `nil` for all of these.
+    ///   - select: The properties of each user; `nil` for all properties of the copy.
     ///   - limit: The maximum number of users.
-    /// - Throws: ``DirectoryError`` of the kinds `emptySearch` and `invalidQuery`, ``OfflineIndexError``, `StorageError`,
-    ///   `CancellationError`.
+    /// - Throws: ``DirectoryError`` of the kinds `emptySearch` and `invalidQuery`, ``OfflineIndexError``,
+    ///   `StorageError`, `CancellationError`.
     public func users(matching filter: UserFilter?, select: [String]? = nil, limit: Int) throws -> [User] {
         try page(matching: filter, select: select, after: Position(), limit: limit).users
     }
 
-    /// A position in the list of the users that a filter finds.
+    /// A position in the list of matching users.
     public struct Position: Sendable, Equatable {
         var number: Int64 = 0
 
@@ -72,7 +74,7 @@ public actor OfflineDirectory {
         public init() {}
     }
 
-    /// Returns some of the users that a filter finds, and the next position; `nil` at the end.
+    /// Returns some of the matching users and the next position, or `nil` at the end.
     ///
     /// - Throws: The same errors as ``users(matching:select:limit:)``.
     public func page(
@@ -84,7 +86,7 @@ public actor OfflineDirectory {
         return try page(of: query, select: select, after: position, limit: limit)
     }
 
-    /// Returns a page for the filter and the search of a query that is checked already.
+    /// Returns a page for the filter and the search of a validated query.
     func page(
         of query: UserQuery, select: [String]?, after position: Position, limit: Int
     ) throws -> (users: [User], next: Position?) {
@@ -101,8 +103,8 @@ public actor OfflineDirectory {
 
     /// Returns one user by identifier, sign-in name or mail address.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `notFound` if the copy has no such user, `ambiguous` if several users have the mail
-    ///   address, `emptySearch` for an empty text; ``OfflineIndexError``, `StorageError`.
+    /// - Throws: ``DirectoryError`` of the kind `notFound` if the copy has no such user, `ambiguous` if several users
+    ///   have the mail address, `emptySearch` for an empty name; ``OfflineIndexError``, `StorageError`.
     public func user(_ name: String, select: [String]? = nil) throws -> User {
         try withDatabase { database in
             let saved = try database.state().properties
@@ -122,7 +124,7 @@ public actor OfflineDirectory {
         do {
             return try OfflineDatabase.wrappingErrors(index) { try body(database) }
         } catch let error as OfflineIndexError where error.kind == .damaged || error.kind == .missing {
-            // The next call opens the file again: another process may have replaced it by then.
+            // Another process may have replaced the file, so the next call opens it again.
             self.database = nil
             throw error
         }

@@ -3,19 +3,19 @@ public import OAuth2AccountStore
 
 /// The offline copy of the users that one account may read: an SQLite file in the folder of the store.
 ///
-/// **The file contains personal data in clear text**: a search needs an index, and an index cannot be sealed. Only the user can read
-/// it: it has mode 0600, in a folder of mode 0700. To protect it on a lost machine, encrypt the disk. Each account has its own file, and
-/// a search for one account never opens the file of another.
+/// **The file contains personal data in clear text**: a search needs an index, which cannot be encrypted. Only the user
+/// can read it: it has mode 0600, in a folder with mode 0700. To protect it on a lost machine, encrypt the disk. Each
+/// account has its own file, and a search for one account never opens the file of another.
 ///
-/// After you remove an account, remove its copy with ``forget(account:in:)``: after `signOut` or `remove`, or after the event of the
-/// store about a removed account.
+/// After you remove an account, remove its copy with ``forget(account:in:)``: after `signOut` or `remove`, or after the
+/// event of the store about a removed account.
 public struct OfflineIndex: Sendable, Equatable {
     /// The identifier of the account.
     public let account: Account.ID
     /// The folder of the file.
     public let directory: StoreLocation
 
-    /// Names the copy of an account in a folder. It does not open or create a file.
+    /// Creates access to the copy of an account in a folder. Opens and creates no file.
     public init(account: Account.ID, in directory: StoreLocation) {
         self.account = account
         self.directory = directory
@@ -30,11 +30,11 @@ public struct OfflineIndex: Sendable, Equatable {
         public var users: Int
         /// The saved properties, by the service's names.
         public var properties: [String]
-        /// The time of the last complete sync by this machine's clock; `nil` if there was none.
+        /// The time of the last complete sync by this machine's clock, or `nil` before the first.
         public var completed: Date?
-        /// Whether a sync loads all users and is not complete.
+        /// Whether a sync is loading all users and is not complete.
         public var isListing: Bool
-        /// The size of the file, in bytes.
+        /// The size of the file in bytes.
         public var size: Int64
     }
 
@@ -43,7 +43,8 @@ public struct OfflineIndex: Sendable, Equatable {
     private static let prefix = "people-"
     private static let suffix = ".sqlite"
 
-    /// Returns an identifier for a file name: verbatim if its characters allow it, otherwise `~` and hexadecimal digits.
+    /// Returns an identifier for a file name: unchanged if its characters are valid, otherwise `~` and hexadecimal
+    /// digits.
     private static func fileName(_ account: Account.ID) -> String {
         let text = account.rawValue
         if (1...64).contains(text.utf8.count), text.utf8.allSatisfy(isPlain) { return text }
@@ -73,7 +74,7 @@ public struct OfflineIndex: Sendable, Equatable {
 
     // MARK: Summaries
 
-    /// Returns the copies in a folder, including those of removed accounts.
+    /// Returns the copies in a folder, including copies of removed accounts.
     public static func all(in directory: StoreLocation) async -> [OfflineIndex] {
         await OfflineThread().run {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
@@ -81,7 +82,7 @@ public struct OfflineIndex: Sendable, Equatable {
         }
     }
 
-    /// Returns a summary of the copy; `nil` without a copy.
+    /// Returns a summary of the copy, or `nil` without a copy.
     ///
     /// - Throws: ``OfflineIndexError``, `StorageError`.
     public func summary() async throws -> Summary? {
@@ -90,10 +91,10 @@ public struct OfflineIndex: Sendable, Equatable {
 
     // MARK: Removal
 
-    /// Overwrites and removes the copy of an account, and returns whether there was one.
+    /// Overwrites and removes the copy of an account. Returns whether it existed.
     ///
-    /// It fills the file with zeros before it removes it. Some disks and file systems write to other blocks; there the old bytes remain
-    /// until the disk uses their blocks again.
+    /// Fills the file with zeros before removing it. Some disks and file systems write to other blocks; there the old
+    /// bytes remain until the disk reuses their blocks.
     ///
     /// - Throws: `StorageError` if the file cannot be written or removed.
     @discardableResult
@@ -101,10 +102,10 @@ public struct OfflineIndex: Sendable, Equatable {
         try await OfflineThread().run { try OfflineIndex(account: account, in: directory).erase() }
     }
 
-    /// Overwrites and removes the file. It waits for the disk: do not call it on a thread of Swift's pool.
+    /// Overwrites and removes the file. Waits for the disk: do not call it on a thread of Swift's pool.
     func erase() throws(StorageError) -> Bool {
         var found = false
-        // The database is last: while it exists, another call can find and remove the rest.
+        // The database is last: while it exists, another call can find and remove the other files.
         for end in ["-wal", "-shm", "-journal", ""] {
             if try Self.erase(path + end) { found = true }
         }

@@ -2,11 +2,11 @@ import Platform
 
 /// An error of the offline copy itself.
 ///
-/// The disk and other processes cause a `StorageError`, the service a ``DirectoryError``.
+/// Errors of the disk and other processes are a `StorageError`, errors of the service a ``DirectoryError``.
 public struct OfflineIndexError: Error, Sendable, Equatable {
     /// The kind of an error. It decides the remedy.
     public enum Kind: Sendable, Equatable {
-        /// There is no copy for this account.
+        /// The account has no copy.
         case missing
         /// The file is not an offline copy, or it is damaged.
         case damaged
@@ -54,7 +54,7 @@ extension OfflineIndexError: CustomStringConvertible {
         }
     }
 
-    /// The action that solves the problem.
+    /// The remedy for the problem.
     public var remedy: DirectoryRemedy {
         switch kind {
         case .missing, .forgotten: .sync

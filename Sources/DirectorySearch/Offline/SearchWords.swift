@@ -4,8 +4,10 @@
 enum SearchWords {
     private enum Kind { case separator, letter, digit }
 
-    /// Returns the words of a name: the service separates at spaces and symbols, between letters and digits, and before an uppercase
-    /// letter after a lowercase letter.
+    /// Returns the words of a name.
+    ///
+    /// The service splits at spaces and symbols, between letters and digits, and before an uppercase letter that
+    /// follows a lowercase letter.
     static func words(_ text: String) -> [String] {
         var words: [String] = []
         var word = ""

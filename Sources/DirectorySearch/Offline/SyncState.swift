@@ -1,13 +1,15 @@
 import StrictJSON
 
-/// The state of a copy. Each transaction saves it with the users, so that an interrupted sync continues after the last page.
+/// The state of a copy.
+///
+/// Each transaction saves it with the users, so that an interrupted sync resumes after the last page.
 struct SyncState: Sendable, Equatable {
     enum Phase: String, Sendable {
-        /// The sync loads all users.
+        /// All users are being loaded.
         case listing
-        /// The list is complete, and the sync removes users who were not in it.
+        /// The list is complete, and users who were not in it are being removed.
         case finishing = "settling"
-        /// The sync reads changes, and there are more.
+        /// Changes are being loaded, and there are more.
         case changing
         /// The copy is current, at ``SyncState/completed``.
         case current
@@ -18,9 +20,9 @@ struct SyncState: Sendable, Equatable {
     var base: String
     /// The saved properties.
     var properties: [String]
-    /// The number of the list. A new one starts if the service no longer knows the old one.
+    /// The number of the list. A new list starts if the service does not know the old one any more.
     var generation: Int64 = 1
-    /// The URL of the next request, exactly as the service returned it; `nil` at the start of a list.
+    /// The URL of the next request, unchanged from the service, or `nil` at the start of a list.
     var link: String?
     var phase = Phase.listing
     /// The number of users.
@@ -28,7 +30,7 @@ struct SyncState: Sendable, Equatable {
     /// The time of the last complete sync, in seconds since 1970.
     var completed: Int64?
 
-    /// Starts a new list. The users of the old one remain until the new one is complete.
+    /// Starts a new list. The users of the old list remain until the new one is complete.
     mutating func startList(of properties: [String], base: String) {
         self.properties = properties
         self.base = base

@@ -1,8 +1,8 @@
 import StrictJSON
 
-/// The format of several requests in one.
+/// The format of batch requests.
 ///
-/// [JSON batching](https://learn.microsoft.com/graph/json-batching)
+/// See [JSON batching](https://learn.microsoft.com/graph/json-batching).
 enum BatchRequest {
     /// The maximum number of requests in a batch.
     static let maximumItems = 20

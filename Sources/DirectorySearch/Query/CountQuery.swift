@@ -1,9 +1,10 @@
 extension UserQuery {
-    /// Returns the request for the number of users that this query finds, `users/$count`, regardless of selection, order and limit.
+    /// Returns the request for the number of matching users, `users/$count`, regardless of selection, order and limit.
+    ///
     /// ``UserDirectory/count(of:)`` sends it.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a text is empty, `invalidQuery` if the service would reject the
-    ///   query.
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a value is empty, `invalidQuery` if the service would
+    ///   reject the query.
     public func countPlan() throws(DirectoryError) -> QueryPlan {
         guard !isAmongDeleted else {
             throw .invalidQuery(
@@ -18,7 +19,7 @@ extension UserQuery {
 }
 
 extension UserQuery {
-    /// The smallest page that contains the total.
+    /// The query with the smallest page that contains the total.
     var pageForTotal: UserQuery {
         var query = self
         query.countsTotal = true

@@ -1,13 +1,13 @@
-/// All users, and then only the new, changed and removed ones: `/users/delta`.
+/// A query for all users, and then only for new, changed and removed ones: `/users/delta`.
 ///
-/// Each response has a link to the next: first to the next page of the list, then to the changes since. ``DirectorySync`` follows the
-/// links. The selection is valid for the whole chain.
+/// Each response has a link to the next one: first to the next page of the list, then to the changes since.
+/// ``DirectorySync`` follows the links. The selection applies to the whole chain.
 public struct DeltaQuery: Sendable, Equatable {
-    /// The properties to load and to watch, by Graph's names. It is never empty and has no properties of related users.
+    /// The properties to load and to watch, by Graph's names. Never empty and without properties of related users.
     public var select: [String]
     /// The identifiers of the users; empty for all users.
     public var identifiers: [String] = []
-    /// Whether the chain starts with the changes from now on, without a list of all users.
+    /// Whether the chain starts with future changes, without a list of all users.
     public var startsNow = false
     /// Whether a change contains only the changed properties, not all selected ones.
     public var isMinimal = false
@@ -18,7 +18,7 @@ public struct DeltaQuery: Sendable, Equatable {
     /// The preference of a request for changed properties only. See RFC 7240 section 4.2.
     static let minimal = "return=minimal"
 
-    /// The permissions for any property: the one for basic properties does not include changes.
+    /// The permissions for any property: the permission for basic properties does not include changes.
     static let permissions = ["User.Read.All", "Directory.Read.All"]
 
     /// Returns the first request of the chain.

@@ -1,23 +1,23 @@
 public import StrictJSON
 
-/// The request of a query in another kind of directory than Microsoft Graph. It prints itself: ``description(base:)``.
+/// The request of a query in a directory other than Microsoft Graph. To print it, use ``description(base:)``.
 public struct DirectoryRequest: Sendable, Equatable {
     /// The URL below the service's base, percent-encoded: `Users?filter=…`.
     public var target: String
-    /// The content, sent by POST; `nil` for a GET.
+    /// The content, sent by POST, or `nil` for a GET.
     public var body: JSONValue?
     /// The media type of the response and of ``body``.
     public var accept: String
     /// The filter in the directory's own language, not percent-encoded; `nil` for all users.
     public var filter: String?
-    /// Further explanations, a sentence each without a full stop.
+    /// Additional notes, each a sentence without a full stop.
     public var notes: [String] = []
-    /// The permissions of which one is required; empty if the protocol names none.
+    /// The permissions, one of which is required; empty if the protocol defines none.
     public var permissions: [String] = []
 
-    /// Returns the request line, the header fields and the notes: a line each. It does not contain the access token.
+    /// Returns the request line, the header fields and the notes, one per line, without the access token.
     ///
-    /// - Parameter base: The directory's URL without a slash at the end, such as `https://id.example/scim/v2`.
+    /// - Parameter base: The directory's URL without a trailing slash, such as `https://id.example/scim/v2`.
     public func description(base: String) -> String {
         var lines = [
             "\(body == nil ? "GET" : "POST") \(base)/\(target)", "Accept: \(accept)", "Authorization: Bearer ***",
@@ -32,7 +32,7 @@ public struct DirectoryRequest: Sendable, Equatable {
 }
 
 extension DirectoryRequest {
-    /// Returns the request of the page at a cursor; `nil` for the first page.
+    /// Returns the request for the page at a cursor; `nil` for the first page.
     func page(at cursor: String?, option: String) -> DirectoryRequest {
         guard let cursor else { return self }
         var request = self
@@ -46,9 +46,9 @@ extension DirectoryRequest {
     }
 }
 
-/// The parts of a query that other directories than Graph read in the same way.
+/// The parts of a query that directories other than Graph treat in the same way.
 extension UserQuery {
-    /// The maximum number of comparisons of a filter, and its maximum depth.
+    /// The maximum number of comparisons in a filter and its maximum depth.
     static let maximumComparisons = 200
     static let maximumNesting = 32
 
@@ -81,7 +81,7 @@ extension UserQuery {
         }
     }
 
-    /// Rejects the options that only Graph supports.
+    /// Throws for options that only Graph supports.
     func checkOptions(of service: String) throws(DirectoryError) {
         if isAmongDeleted {
             throw .invalidQuery("\(service) does not list deleted people; ask without isAmongDeleted")
@@ -100,6 +100,6 @@ extension UserQuery {
         }
     }
 
-    /// Returns the size of a page: no more users than will be read.
+    /// Returns the page size, at most the number of users to read.
     func pageCount(atMost maximum: Int) -> Int { max(1, min(pageSize ?? 100, limit ?? maximum, maximum)) }
 }

@@ -1,12 +1,12 @@
 public import Platform
 
-/// A value to compare a property with.
+/// A value for a comparison with a property.
 public enum FilterValue: Sendable, Hashable {
-    /// A text.
+    /// A string.
     case text(String)
     /// `true` or `false`.
     case bool(Bool)
-    /// A whole number.
+    /// An integer.
     case number(Int64)
     /// A date, sent in UTC with whole seconds.
     case date(Date)
@@ -17,20 +17,20 @@ public enum FilterValue: Sendable, Hashable {
 }
 
 extension FilterValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral {
-    /// Creates a text.
+    /// Creates a string value.
     public init(stringLiteral value: String) { self = .text(value) }
-    /// Creates a Boolean.
+    /// Creates a Boolean value.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
-    /// Creates a whole number.
+    /// Creates an integer value.
     public init(integerLiteral value: Int64) { self = .number(value) }
 }
 
 extension FilterValue {
-    /// The kind of a property's value, if it is not text.
+    /// The type of a property's value other than a string.
     enum Kind: Sendable {
         case bool, date, identifier
 
-        /// Returns a text as the literal of a value, without quotes.
+        /// Returns a string as an unquoted literal.
         ///
         /// - Parameter name: The name of the property, for the error.
         func literal(_ text: String, of name: String) throws(DirectoryError) -> String {
@@ -58,10 +58,11 @@ extension FilterValue {
         "assignedPlans/servicePlanId": .identifier,
     ]
 
-    /// Returns the value as OData for the property at this path. A text becomes a date, Boolean or identifier without quotes if the
-    /// property has such a value.
+    /// Returns the OData literal for the property at this path.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `invalidQuery` if the text is not such a value.
+    /// A string becomes an unquoted date, Boolean or identifier if the property has this type.
+    ///
+    /// - Throws: ``DirectoryError`` of the kind `invalidQuery` if the string is not such a value.
     func literal(for path: String) throws(DirectoryError) -> String {
         switch self {
         case .null: return "null"

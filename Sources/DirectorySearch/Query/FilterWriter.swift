@@ -1,8 +1,8 @@
-/// A filter as text, and its requirements.
+/// A filter as a string with its requirements.
 struct WrittenFilter: Sendable, Equatable {
     /// The value of `$filter`, not percent-encoded.
     var text: String
-    /// The reasons for an advanced query; empty if it does not need one.
+    /// The reasons for an advanced query; empty for a default query.
     var reasons: [String]
     /// The number of comparisons.
     var clauses: Int
@@ -10,9 +10,10 @@ struct WrittenFilter: Sendable, Equatable {
     var properties: Set<String>
 }
 
-/// Writes a filter in OData syntax. It rejects a filter that the service would reject.
+/// Writes a filter in OData syntax. Rejects a filter that the service would reject.
 ///
-/// [OData 4.01 URL Conventions, section 5.1.1](https://docs.oasis-open.org/odata/odata/v4.01/odata-v4.01-part2-url-conventions.html)
+/// See [OData 4.01 URL Conventions, section
+/// 5.1.1](https://docs.oasis-open.org/odata/odata/v4.01/odata-v4.01-part2-url-conventions.html).
 struct FilterWriter: LogicWriter {
     typealias Expression = UserFilter.Expression
     private typealias Level = PropertySupport.Level
@@ -21,7 +22,7 @@ struct FilterWriter: LogicWriter {
     private static let maximumClauses = 500
     /// The maximum number of comparisons of a default query.
     private static let defaultClauses = 15
-    /// The maximum length of a text of an `eq` in a default query, in UTF-16 code units.
+    /// The maximum length of a value of `eq` in a default query, in UTF-16 code units.
     private static let defaultLiteral = 120
     /// The name of an element of a list.
     private static let variable = "e"
@@ -116,7 +117,7 @@ struct FilterWriter: LogicWriter {
             need("a string of more than \(Self.defaultLiteral) characters needs one")
         }
         let literal = try value.literal(for: operand.path)
-        // A list has "another value" if no element is this one.
+        // `ne` on a list means that no element has this value.
         if comparison == .ne, operand.isList {
             return "not(\(operand.wrapped("\(operand.name) eq \(literal)")))"
         }
@@ -128,7 +129,7 @@ struct FilterWriter: LogicWriter {
     ) throws(DirectoryError) -> String {
         guard !values.isEmpty else { throw DirectoryError(.emptySearch) }
         let path = try operand(property, counts: false)
-        // `in` is supported if `eq` is by default, and without null. Otherwise `or` is equivalent.
+        // `in` requires default support of `eq`, and does not allow null. Otherwise `or` is equivalent.
         guard path.support?.equals == .byDefault, !values.contains(.null) else {
             return try write(
                 values.map { .compare(property, .eq, $0) }, joinedBy: " or ", depth: depth, isNested: isNested)
@@ -210,7 +211,10 @@ struct FilterWriter: LogicWriter {
             path: path, name: variable + path.dropFirst(first.count), list: first, support: PropertySupport.known(path))
     }
 
-    /// - Parameter level: The support for the operator; `nil` for an unknown property, which is tried with an advanced query.
+    /// Checks the operator.
+    ///
+    /// - Parameter level: The support for the operator, or `nil` for an unknown property, which is tried with an
+    ///   advanced query.
     private mutating func check(_ operand: Operand, _ name: String, _ level: Level?) throws(DirectoryError) {
         switch level {
         case .byDefault?: return
@@ -222,7 +226,7 @@ struct FilterWriter: LogicWriter {
         }
     }
 
-    /// Returns the supported operators of a property as text.
+    /// Returns a list of the operators that a property supports.
     private static func alternatives(_ support: PropertySupport?) -> String {
         var works: [String] = []
         if support?.equals != .never { works.append("eq") }

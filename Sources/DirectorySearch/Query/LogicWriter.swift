@@ -1,15 +1,15 @@
-/// Writes filters or searches in a language that has `and`, `or` and parentheses.
+/// Writes filters or searches in a language with `and`, `or` and parentheses.
 protocol LogicWriter {
     associatedtype Expression
 
-    /// Returns a part as text.
+    /// Returns a part as a string.
     ///
     /// - Parameter isNested: Whether it is inside another part, and needs parentheses if it has several parts itself.
     mutating func write(_ expression: Expression, depth: Int, isNested: Bool) throws(DirectoryError) -> String
 }
 
 extension LogicWriter {
-    /// Returns parts joined by a word with a space on each side; one part alone needs no word.
+    /// Returns parts joined by a word with a space on each side. A single part needs no word.
     ///
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` without any part.
     mutating func write(

@@ -1,19 +1,19 @@
 import HTTPExchange
 
-/// Escaping for Microsoft Graph: one function for each context. No other code puts text into a request.
+/// Escaping for Microsoft Graph, with one function for each context. No other code inserts values into a request.
 ///
-/// The functions compare UTF-8 bytes. Swift joins a quote and a combining mark after it into one `Character`, which is not equal to a
-/// quote and would not be doubled.
+/// The functions compare UTF-8 bytes. Swift combines a quote and a following combining mark into one `Character`, which
+/// is not equal to a quote and would not be doubled.
 enum ODataEscaping {
-    /// Returns a string literal of a filter: in quotes, with each quote in it doubled.
+    /// Returns a string literal of a filter: in quotes, with quotes doubled.
     ///
     /// See OData 4.01 URL Conventions, section 5.1.1.6.1.
     static func literal(_ text: String) -> String { "'" + doublingQuotes(text) + "'" }
 
-    /// Returns a clause of a search: in double quotes, with a backslash before each double quote and backslash in it.
+    /// Returns a clause of a search: in double quotes, with quotes and backslashes escaped by a backslash.
     static func searchClause(_ text: String) -> String { backslashQuoted(text, quote: "\"") }
 
-    /// Returns a text between quotes, with a backslash before each quote and backslash in it.
+    /// Returns a quoted string with quotes and backslashes escaped by a backslash.
     static func backslashQuoted(_ text: String, quote: Unicode.Scalar) -> String {
         let quote = UInt8(ascii: quote)
         var bytes = [quote]
@@ -24,16 +24,17 @@ enum ODataEscaping {
         return String(decoding: bytes + [quote], as: UTF8.self)
     }
 
-    /// Returns the URL of a request in a batch: relative to the version, with a slash before it.
+    /// Returns the URL of a request in a batch: relative to the version, with a leading slash.
     static func batchURL(_ target: String) -> String { "/" + target }
 
-    /// Returns the value of a query option. It percent-encodes all but RFC 3986's unreserved characters, because a server may read
-    /// a plus sign as a space.
+    /// Returns the value of a query option.
+    ///
+    /// Percent-encodes all except RFC 3986's unreserved characters, because a server may treat a plus sign as a space.
     static func queryValue(_ text: String) -> String {
         PercentEncoding.encode(text.utf8, keeping: PercentEncoding.isUnreserved)
     }
 
-    /// Returns one segment of a path. It does not double quotes, and does not encode `$` and `@`, like the service's own URLs.
+    /// Returns one path segment. Does not double quotes or encode `$` and `@`, like the service's own URLs.
     static func pathSegment(_ text: String) -> String {
         PercentEncoding.encode(text.utf8) {
             PercentEncoding.isUnreserved($0) || $0 == UInt8(ascii: "$") || $0 == UInt8(ascii: "@")
@@ -43,8 +44,9 @@ enum ODataEscaping {
     /// Returns a key in parentheses, `('…')`, for the end of a path segment.
     static func pathKey(_ text: String) -> String { "('" + pathSegment(doublingQuotes(text)) + "')" }
 
-    /// Returns the URL of a server with the bytes percent-encoded that a URL must not contain (RFC 3986 section 2). It does not
-    /// change percent-encoded bytes.
+    /// Returns a server's URL with invalid bytes percent-encoded (RFC 3986 section 2).
+    ///
+    /// Percent-encoded bytes stay unchanged.
     static func url(_ text: String) -> String {
         PercentEncoding.encode(text.utf8) { byte in
             (0x21...0x7E).contains(byte) && !"\"<>\\^`{|}".utf8.contains(byte)

@@ -12,38 +12,39 @@ struct PropertySupport: Sendable, Equatable {
 
     /// `eq`, and `in` if this is ``Level/byDefault``.
     var equals = Level.never
-    /// `startsWith`; `nil` if the service's table does not contain it, which means never.
+    /// `startsWith`, or `nil` if the service's table does not contain it, which means never.
     var startsWith: Level?
-    /// `ge`, `le`, `gt` and `lt`; `nil` if the service's table does not contain it, which means never.
+    /// `ge`, `le`, `gt` and `lt`, or `nil` if the service's table does not contain them, which means never.
     var ordered: Level?
-    /// `eq null`; `nil` for lists, which means never.
+    /// `eq null`, or `nil` for lists, which means never.
     var null: Level?
 }
 
 extension PropertySupport {
-    /// Returns the support for the property at a path, such as `mail`, `manager/id` or `assignedLicenses/skuId`; `nil` if it is
-    /// unknown, like an extension property.
+    /// Returns the support for the property at a path, such as `mail`, `manager/id` or `assignedLicenses/skuId`.
+    ///
+    /// Returns `nil` if it is unknown, like an extension property.
     static func known(_ path: String) -> PropertySupport? { byPath[path] ?? additional[path] }
 
     /// Returns whether a property is a list, whose elements are compared.
     static func isList(_ name: String) -> Bool { lists.contains(name) }
 
-    /// The properties with `endsWith`, which needs an advanced query.
+    /// The properties that support `endsWith`, which needs an advanced query.
     static let endsWith: Set<String> = ["mail", "otherMails", "proxyAddresses", "userPrincipalName"]
 
-    /// The properties that can sort a list.
+    /// The properties that support sorting.
     static let orderBy: [String: Level] = [
         "displayName": .byDefault, "userPrincipalName": .byDefault, "createdDateTime": .advanced,
         "deletedDateTime": .advanced,
     ]
 
-    /// The properties that the service returns for one user only, not in a list.
+    /// The properties that the service returns only for a single user, not in a list.
     static let singleUserOnly: Set<String> = [
         "aboutMe", "birthday", "hireDate", "interests", "mySite", "pastProjects", "preferredName", "responsibilities",
         "schools", "skills", "mailboxSettings",
     ]
 
-    /// Properties in the service's documentation, but not in its table.
+    /// Properties in the service's documentation but not in its table.
     private static let additional: [String: PropertySupport] = [
         "id": PropertySupport(equals: .byDefault),
         "identities/issuerAssignedId": PropertySupport(equals: .byDefault),
@@ -69,15 +70,17 @@ extension PropertySupport {
 
     private static let lists = Set(table.keys.compactMap { parts(of: $0)?.list })
 
-    /// `identities/any(i:i/issuer)` is `identities/issuer`, `otherMails/any(p:p)` is `otherMails`.
+    /// Returns the path for a name in the table: `identities/issuer` for `identities/any(i:i/issuer)`, `otherMails` for
+    /// `otherMails/any(p:p)`.
     private static func path(of name: String) -> String {
         guard let (list, element) = parts(of: name) else { return name }
         guard let slash = element.firstIndex(of: "/") else { return list }
         return "\(list)\(element[slash...])"
     }
 
-    /// Returns `identities` and `i:i/issuer` for `identities/any(i:i/issuer)`; `nil` if the property is not a list. It searches bytes:
-    /// to search characters would take longer than all other steps of a query.
+    /// Returns `identities` and `i:i/issuer` for `identities/any(i:i/issuer)`, or `nil` if the property is not a list.
+    ///
+    /// Searches bytes: searching characters would take longer than all other steps of a query.
     private static func parts(of name: String) -> (list: String, element: Substring)? {
         guard let open = name.utf8.firstIndex(of: UInt8(ascii: "(")) else { return nil }
         return (String(name[..<open].dropLast("/any".count)), name[name.utf8.index(after: open)...].dropLast())
@@ -156,7 +159,7 @@ extension UserProperty {
             .map(UserProperty.init(rawValue:))
     }
 
-    /// The documented names by their lower-case form: properties, and relations.
+    /// The documented names by their lowercase form: properties and relations.
     private static let spellings: [String: String] = {
         var names = Set(documented.map(\.rawValue)).union(User.kinds.keys).union(UserExpansion.relations)
         names.formUnion(PropertySupport.singleUserOnly)
@@ -166,8 +169,9 @@ extension UserProperty {
     /// All documented names, in alphabetical order.
     package static var names: [String] { spellings.values.sorted() }
 
-    /// Returns the documented spelling of a name, ignoring its case; the unchanged name of an extension, which contains `_`; otherwise
-    /// `nil`.
+    /// Returns the documented spelling of a name, ignoring its case.
+    ///
+    /// Returns the unchanged name of an extension, which contains `_`, and otherwise `nil`.
     package static func spelling(of name: String) -> String? {
         spellings[name.lowercased()] ?? (name.contains("_") ? name : nil)
     }

@@ -1,33 +1,35 @@
-/// The request of a query, and the reasons for its form. It prints itself: ``description(base:)``.
+/// The request of a query with the reasons for its form. To print it, use ``description(base:)``.
 public struct QueryPlan: Sendable, Equatable {
     /// The URL below the service's base, percent-encoded: `users?$filter=…`.
     public var target: String
-    /// The reasons why the request carries `ConsistencyLevel: eventual` and `$count=true`; empty if it does not.
+    /// The reasons why the request has `ConsistencyLevel: eventual` and `$count=true`; empty if it does not.
     public var advancedReasons: [String]
     /// The cost of one page in resource units of the service's quota.
     public var resourceUnits: Int
-    /// The permissions of which one is required, the least privileged first.
+    /// The permissions, one of which is required, the least privileged first.
     public var permissions: [String]
     /// The media type of the response.
     public var accept = "application/json"
-    /// The value of the field `Prefer` (RFC 7240); `nil` without one.
+    /// The value of the field `Prefer` (RFC 7240), or `nil` to omit it.
     public var preference: String?
 
-    /// Whether the request carries `ConsistencyLevel: eventual` and `$count=true`.
+    /// Whether the request has `ConsistencyLevel: eventual` and `$count=true`.
     public var isAdvanced: Bool { !advancedReasons.isEmpty }
 
-    /// The maximum length of an advanced query's URL, in bytes. A longer one is sent in a `$batch`, which has no such limit.
+    /// The maximum length of an advanced query's URL in bytes.
+    ///
+    /// A longer one is sent in a `$batch`, which has no such limit.
     static let maximumURLLength = 2048
 
-    /// Called at the start of each planning, so that a test can count them.
+    /// An observer called at the start of each planning, so that a test can count them.
     @TaskLocal package static var observer: (@Sendable () -> Void)?
 
-    /// Returns whether the request is sent in a `$batch`, because its URL is too long.
+    /// Returns whether the request is sent in a `$batch` because its URL is too long.
     public func goesByBatch(base: String) -> Bool {
         isAdvanced && base.utf8.count + 1 + target.utf8.count > Self.maximumURLLength
     }
 
-    /// Returns the request line, the header fields, the cost and the reasons, a line each, without the access token.
+    /// Returns the request line, the header fields, the cost and the reasons, one per line, without the access token.
     ///
     /// - Parameter base: The service's URL, such as `https://graph.microsoft.com/v1.0`.
     public func description(base: String) -> String {
@@ -56,8 +58,8 @@ public struct QueryPlan: Sendable, Equatable {
 extension UserQuery {
     /// Returns the request of this query.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a text is empty, `invalidQuery` with an alternative if the service
-    ///   would reject the query.
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a value is empty, `invalidQuery` with an alternative
+    ///   if the service would reject the query.
     public func plan() throws(DirectoryError) -> QueryPlan {
         QueryPlan.observer?()
         let selection = try Selection(select, expanding: expand)
@@ -128,13 +130,13 @@ extension UserQuery {
 
     private func top(_ selection: Selection) throws(DirectoryError) -> Int? {
         if let limit, limit < 0 { throw .invalidQuery("the limit is \(limit); it is 0 or more") }
-        // The service reads sign-ins from another database, and fewer at a time.
+        // The service reads sign-ins from another database with smaller pages.
         let maximum = selection.properties.contains("signInActivity") ? 120 : 999
         if let pageSize {
             guard (1...999).contains(pageSize) else {
                 throw .invalidQuery("the page size is \(pageSize); the service takes 1 to 999")
             }
-            // A page has no more users than will be read: both sides process whole pages.
+            // A page has no more users than needed, because both sides process whole pages.
             return max(1, min(pageSize, limit ?? pageSize, maximum))
         }
         if let limit, limit < 100 { return max(1, limit) }

@@ -1,4 +1,4 @@
-/// Searches a filter in OData syntax for operators that need an advanced query. It does not parse the filter: the service does.
+/// Finds operators in an OData filter that need an advanced query. Does not parse the filter: the service does.
 enum RawFilter {
     /// Returns the reasons for an advanced query, from the words outside literals.
     static func reasons(_ text: String) -> [String] {
@@ -18,7 +18,7 @@ enum RawFilter {
         return reasons
     }
 
-    /// Returns the words outside literals. A path is a word, and each of its parts is one.
+    /// Returns the words outside literals. A path is a word, and so is each of its parts.
     private static func words(_ text: String) -> [String] {
         var words: [String] = []
         var current: [UInt8] = []

@@ -1,4 +1,4 @@
-/// A query and its request to one kind of directory. It is planned once, before the first request.
+/// A query with its request to one kind of directory. It is planned once, before the first request.
 public struct SearchPlan: Sendable, Equatable {
     enum Request: Sendable, Equatable {
         case graph(QueryPlan)
@@ -15,14 +15,14 @@ public struct SearchPlan: Sendable, Equatable {
         self.request = request
     }
 
-    /// Plans a query for Microsoft Graph.
+    /// Creates the plan of a query for Microsoft Graph.
     ///
     /// - Throws: The same errors as ``UserQuery/plan()``.
     public init(_ query: UserQuery) throws(DirectoryError) { self.init(query, .graph(try query.plan())) }
 
-    /// Returns the request as text, without the access token.
+    /// Returns the request as a string, without the access token.
     ///
-    /// - Parameter base: The directory's URL without a slash at the end.
+    /// - Parameter base: The directory's URL without a trailing slash.
     public func description(base: String) -> String {
         switch request {
         case .graph(let plan): plan.description(base: base)

@@ -1,19 +1,19 @@
 import Platform
 
-/// A text that a user types to find people, such as `ada lo`: the condition for the users, and the order of the results.
+/// A search text typed by a user, such as `ada lo`: the condition for matches and the order of the results.
 ///
-/// A user matches if a given name, surname, display name, mail address or sign-in name starts with the text, or if each word of the
-/// text is the start of one of these.
+/// A user matches if a given name, surname, display name, mail address or sign-in name starts with the search text, or
+/// if each word of the search text is a prefix of one of these.
 ///
 /// ```swift
 /// let text = SearchText("ada lo")
 /// for try await page in directory.pages(matching: UserQuery(.matching(text))).ranked(by: text) { … }
 /// ```
 public struct SearchText: Sendable, Equatable {
-    /// The words of the text.
+    /// The words of the search text.
     public let words: [String]
 
-    /// Creates the text. White space separates words.
+    /// Creates a search text. White space separates words.
     public init(_ text: String) {
         words = text.unicodeScalars.split { $0.properties.isWhitespace }.map { String($0) }
     }
@@ -26,19 +26,21 @@ public struct SearchText: Sendable, Equatable {
 
     /// The properties that can start with several words.
     private static let names: Set<UserProperty> = [.givenName, .surname, .displayName]
-    /// The properties for each of several words. A default query of Graph has at most 15 comparisons: with more words, it
-    /// compares fewer properties.
+    /// The properties for each of several words.
+    ///
+    /// A default query of Graph has at most 15 comparisons, so more words are compared with fewer properties.
     private static let wordProperties: [UserProperty] = [.givenName, .surname, .mail, .userPrincipalName, .displayName]
     private static let maximumComparisons = 15
 
-    /// The number of properties that each of several words is compared with.
+    /// The number of properties to compare with each of several words.
     private var propertiesForWord: Int { (Self.maximumComparisons - Self.names.count) / max(1, words.count) }
 
-    /// Whether each word is compared, and not only the whole text. One property for each word is not enough.
+    /// Whether each word is compared, not only the whole search text. One property for each word is not enough.
     var comparesWords: Bool { propertiesForWord > 1 }
 
-    /// Returns the comparisons of the condition, as alternatives: each consists of texts, of which all must match one of their
-    /// properties.
+    /// Returns the comparisons of the condition as alternatives.
+    ///
+    /// Each consists of strings that must all match one of their properties.
     ///
     /// - Parameter known: The properties that can be compared.
     func alternatives(_ known: (UserProperty) -> Bool = { _ in true }) -> [[(text: String, properties: [UserProperty])]]
@@ -53,7 +55,8 @@ public struct SearchText: Sendable, Equatable {
 }
 
 extension UserFilter {
-    /// Users whose given name, surname, display name, mail address or sign-in name starts with the text, or with each of its words.
+    /// Returns a filter for users whose given name, surname, display name, mail address or sign-in name starts with the
+    /// search text, or with each of its words.
     public static func matching(_ text: SearchText) -> UserFilter { UserFilter(.text(text)) }
 }
 
@@ -66,7 +69,7 @@ extension SearchText {
         let alternatives = alternatives(known).map { texts -> [UserFilter.Expression] in
             texts.map { text, properties in .any(properties.map { .startsWith($0, text) }) }
         }
-        // Without needless parentheses: one text is a list of alternatives itself.
+        // Avoid unnecessary parentheses: a single string is itself a list of alternatives.
         return .any(
             alternatives.flatMap { texts -> [UserFilter.Expression] in
                 if texts.count == 1, case .any(let parts) = texts[0] { return parts }
@@ -75,12 +78,12 @@ extension SearchText {
     }
 }
 
-// MARK: The order of the results
+// MARK: Sort order
 
 extension SearchText {
-    /// How well a user matches. Smaller is better.
+    /// The relevance of a user. Smaller is better.
     struct Rank: Comparable {
-        /// Whether the text is only the start of a word.
+        /// Whether the string is only the start of a word.
         var isPrefix: Bool
         /// 0 for a given name or surname, 1 for a display name, 2 for an address, 3 if the service compared differently.
         var property: Int
@@ -93,11 +96,13 @@ extension SearchText {
         static func == (left: Rank, right: Rank) -> Bool { left.order == right.order }
     }
 
-    /// Returns the users with the best match first: a whole word before the start of a word, a given name or surname before a display
-    /// name before an address, people before rooms, then by display name.
+    /// Returns the users sorted by relevance.
+    ///
+    /// A whole word ranks before a prefix; a given name or surname before a display name, and both before an address;
+    /// people before rooms; then by display name.
     public func ranked(_ users: [User]) -> [User] { ranked(users) { user, property in user.text(property.rawValue) } }
 
-    /// Returns elements with the best match first.
+    /// Returns elements sorted by relevance.
     func ranked<Element>(_ elements: [Element], _ value: (Element, UserProperty) -> String?) -> [Element] {
         guard elements.count > 1, !words.isEmpty else { return elements }
         let folded = FoldedSearchText(self)
@@ -107,14 +112,14 @@ extension SearchText {
         }
         return ranked.sorted { left, right in
             if left.rank != right.rank { return left.rank < right.rank }
-            // Bytes: comparing strings normalizes them, in quadratic time for a name of combining marks.
+            // Compare bytes: comparing strings normalizes them, in quadratic time for a name of combining marks.
             if left.name.utf8.lexicographicallyPrecedes(right.name.utf8) { return true }
             if right.name.utf8.lexicographicallyPrecedes(left.name.utf8) { return false }
             return left.index < right.index
         }.map(\.element)
     }
 
-    /// The maximum length of a compared value, in Unicode scalars: a service's text can have any length.
+    /// The maximum length of a compared value in Unicode scalars, because a service's string can have any length.
     private static let maximumLength = 1000
 
     private static func comparable(_ value: String?) -> String {
@@ -122,9 +127,9 @@ extension SearchText {
     }
 }
 
-/// The texts of a search, folded once for all users.
+/// The strings of a search, folded once for all users.
 private struct FoldedSearchText {
-    /// The alternatives, each with texts that must all match.
+    /// The alternatives, each with strings that must all match.
     private let alternatives: [[(text: String, properties: [Int])]]
 
     init(_ text: SearchText) {
@@ -154,7 +159,7 @@ private struct FoldedSearchText {
         guard value.utf8.starts(with: text.utf8) else { return nil }
         let next = Substring(value.utf8.dropFirst(text.utf8.count)).unicodeScalars.first
         let isAddress = property >= 3
-        // The words of an address are no names: it counts as a word up to the @.
+        // The words of an address are not names: its local part counts as one word.
         let isPrefix = next.map {
             isAddress && !text.utf8.contains(UInt8(ascii: "@")) ? $0 != "@" : $0.isPartOfWord
         }
@@ -164,8 +169,8 @@ private struct FoldedSearchText {
 }
 
 extension Unicode.Scalar {
-    /// Whether this is a part of a word: a letter, a number or a character of private use. The tokenizer `unicode61` of FTS5 has the
-    /// same words.
+    /// Whether this is a part of a word: a letter, a number or a private use character, as in the tokenizer `unicode61`
+    /// of FTS5.
     var isPartOfWord: Bool {
         switch properties.generalCategory {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,

@@ -1,8 +1,9 @@
-/// One criterion of an order.
+/// A sort criterion.
 public struct UserOrder: Sendable, Equatable {
-    /// The property: `displayName`, `userPrincipalName`, or, as an advanced query, `createdDateTime` or `deletedDateTime`.
+    /// The property: `displayName`, `userPrincipalName`, or, as an advanced query, `createdDateTime` or
+    /// `deletedDateTime`.
     public var property: UserProperty
-    /// Whether the greatest value is first.
+    /// Whether the order is descending.
     public var isDescending: Bool
 
     /// Creates an order.
@@ -11,11 +12,11 @@ public struct UserOrder: Sendable, Equatable {
         self.isDescending = isDescending
     }
 
-    /// Returns the order from the smallest value to the greatest.
+    /// Returns an ascending order.
     public static func ascending(_ property: UserProperty) -> UserOrder {
         UserOrder(property: property)
     }
-    /// Returns the order from the greatest value to the smallest.
+    /// Returns a descending order.
     public static func descending(_ property: UserProperty) -> UserOrder {
         UserOrder(property: property, isDescending: true)
     }
@@ -23,15 +24,17 @@ public struct UserOrder: Sendable, Equatable {
     var odata: String { isDescending ? "\(property) desc" : property.rawValue }
 }
 
-/// The properties of a query: those of the user, and those of a related user.
+/// The selected properties of the user and of a related user.
 struct Selection: Sendable, Equatable {
-    /// The names of `$select`, each once.
+    /// The names in `$select`, without duplicates.
     private(set) var properties: [String] = []
     /// The value of `$expand`.
     private(set) var expansion: UserExpansion?
 
-    /// - Parameter select: The names; `manager.displayName` is a property of a related user, `employeeOrgData.division` selects the
-    ///   object that contains it.
+    /// Creates a selection.
+    ///
+    /// - Parameter select: The names; `manager.displayName` is a property of a related user, `employeeOrgData.division`
+    ///   selects the object that contains it.
     /// - Throws: ``DirectoryError`` of the kind `invalidQuery`.
     init(_ select: [String], expanding expansion: UserExpansion? = nil) throws(DirectoryError) {
         self.expansion = expansion
@@ -51,11 +54,11 @@ struct Selection: Sendable, Equatable {
                 properties.append(parts[0])
             }
         }
-        // Without a selection the service would return all of its default properties.
+        // Without a selection, the service would return all of its default properties.
         if properties.isEmpty { properties = ["id"] }
     }
 
-    /// Throws an error for properties that the service returns for one user only.
+    /// Throws for properties that the service returns only for a single user.
     func checkForLists() throws(DirectoryError) {
         for name in properties where PropertySupport.singleUserOnly.contains(name) {
             throw .invalidQuery(
@@ -74,16 +77,16 @@ struct Selection: Sendable, Equatable {
         self.expansion = expansion
     }
 
-    /// `$select=…`
+    /// The option `$select=…`.
     var selectOption: String { "$select=" + ODataEscaping.queryValue(properties.joined(separator: ",")) }
 
-    /// `$expand=…`; `nil` without an expansion.
+    /// The option `$expand=…`, or `nil` without an expansion.
     var expandOption: String? { expansion.map { "$expand=" + ODataEscaping.queryValue($0.odata) } }
 
     /// Whether the expansion needs `ConsistencyLevel: eventual` and `$count=true`.
     var needsAdvancedQuery: Bool { expansion?.levels != nil }
 
-    /// All options, for the URL of one user.
+    /// All options for the URL of one user.
     var options: String {
         ([selectOption] + [expandOption].compactMap { $0 } + (needsAdvancedQuery ? ["$count=true"] : []))
             .joined(separator: "&")

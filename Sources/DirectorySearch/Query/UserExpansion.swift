@@ -1,7 +1,9 @@
-/// A relation that the service returns with each user. It costs one more resource unit, returns at most 20 objects, and cannot be
-/// combined with an advanced query. The chain of managers is an advanced query itself.
+/// A relation that the service returns with each user.
+///
+/// It costs one additional resource unit, returns at most 20 objects, and cannot be combined with an advanced query.
+/// The management chain is itself an advanced query.
 public struct UserExpansion: Sendable, Equatable {
-    /// The length of a chain of managers.
+    /// The length of a management chain.
     public enum Levels: Sendable, Equatable {
         /// Up to the top.
         case max
@@ -13,7 +15,7 @@ public struct UserExpansion: Sendable, Equatable {
     public var relation: String
     /// The properties of the related object, by Graph's names.
     public var select: [String]
-    /// The length of the chain that ``User/managers`` lists; `nil` for the manager alone, and for other relations.
+    /// The length of the chain in ``User/managers``, or `nil` for only the manager and for other relations.
     public var levels: Levels?
 
     /// Creates an expansion of a relation.
@@ -23,7 +25,7 @@ public struct UserExpansion: Sendable, Equatable {
         self.levels = levels
     }
 
-    /// Returns the expansion of the manager, the manager's manager and so on. An advanced query.
+    /// Returns the expansion of the management chain, which is an advanced query.
     public static func managers(
         _ levels: Levels = .max, select: [String] = ["id", "displayName"]
     ) -> UserExpansion {
@@ -32,6 +34,8 @@ public struct UserExpansion: Sendable, Equatable {
 
     static let relations: Set<String> = ["manager", "directReports", "memberOf", "transitiveMemberOf"]
 
+    /// Checks the expansion.
+    ///
     /// - Throws: ``DirectoryError`` of the kind `invalidQuery` if the service would reject it.
     func check() throws(DirectoryError) {
         guard Self.relations.contains(relation) else {

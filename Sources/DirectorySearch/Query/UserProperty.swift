@@ -56,7 +56,7 @@ public struct UserProperty: RawRepresentable, Hashable, Sendable, CustomStringCo
     public static let assignedLicenses = UserProperty(rawValue: "assignedLicenses")
     /// The ways to sign in: a list.
     public static let identities = UserProperty(rawValue: "identities")
-    /// In ``UserFilter/any(in:_:)``: the element itself, for lists of strings.
+    /// The element itself, in ``UserFilter/any(in:_:)`` for lists of strings.
     public static let element = UserProperty(rawValue: "")
 
     /// The name on the wire.
@@ -67,7 +67,7 @@ public struct UserProperty: RawRepresentable, Hashable, Sendable, CustomStringCo
         "id", "displayName", "givenName", "surname", "mail", "userPrincipalName", "photo",
     ]
 
-    /// Whether this can be the name of a property: a letter or `_`, then letters, digits, `_`; `/` before a member.
+    /// Whether this is a valid property name: a letter or `_`, then letters, digits, `_`; `/` before a member.
     var isWellFormed: Bool {
         let parts = rawValue.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return parts.allSatisfy { part in

@@ -1,4 +1,4 @@
-/// A search for users: the conditions, the properties, the order and the size of a page.
+/// A search for users: the conditions, the properties, the order and the page size.
 ///
 /// ```swift
 /// var query = UserQuery(.department(startsWith: "Sales") && !.property(.userType, equals: "Guest"))
@@ -10,32 +10,33 @@ public struct UserQuery: Sendable, Equatable {
     public var filter: UserFilter?
     /// The words to search for. Users match both the filter and the search.
     public var search: UserSearch?
-    /// The properties to load, by Graph's names; `manager.displayName` is one of a related user. It must not be empty: Graph would
-    /// return more properties at twice the cost. Properties beyond ``basicProperties`` require the permission `User.Read.All`; with
-    /// `User.ReadBasic.All` they are empty or missing.
+    /// The properties to load, by Graph's names; `manager.displayName` is a property of a related user.
+    ///
+    /// It must not be empty: Graph would return more properties at twice the cost. Properties beyond
+    /// ``basicProperties`` require the permission `User.Read.All`; with `User.ReadBasic.All` they are empty or missing.
     public var select: [String]
-    /// A relation to load with each user, in addition to those in ``select``.
+    /// A relation to load with each user, in addition to the relations in ``select``.
     public var expand: UserExpansion?
-    /// The order; empty for the order of the service.
+    /// The sort order; empty for the order of the service.
     public var orderBy: [UserOrder] = []
-    /// Whether the first page contains the number of all results. An advanced query.
+    /// Whether the first page contains the total number of results. An advanced query.
     public var countsTotal = false
-    /// The number of users on a page, 1 to 999; `nil` for the default of the service, 100.
+    /// The page size, 1 to 999. If `nil`, the default of the service, 100.
     public var pageSize: Int?
-    /// The maximum number of users; `nil` for all. The client counts them.
+    /// The maximum number of users, counted by the client; `nil` for all.
     public var limit: Int?
-    /// Whether to search the users who were deleted in the last 30 days.
+    /// Whether to search users deleted in the last 30 days.
     public var isAmongDeleted = false
-    /// Whether to send an advanced query in any case, for raw filters that need one.
+    /// Whether to always send an advanced query, for raw filters that need one.
     public var isAdvanced: Bool
 
-    /// The properties of a list and of a detail view.
+    /// The default properties for a list and a detail view.
     public static let defaultProperties = [
         "id", "displayName", "givenName", "surname", "mail", "userPrincipalName", "jobTitle", "department",
         "officeLocation", "businessPhones", "mobilePhone", "preferredLanguage",
     ]
 
-    /// The properties that `User.ReadBasic.All` covers.
+    /// The properties covered by `User.ReadBasic.All`.
     public static let basicProperties = ["id", "displayName", "givenName", "surname", "mail", "userPrincipalName"]
 
     /// Creates a search for the users of a filter.
@@ -54,7 +55,7 @@ public struct UserQuery: Sendable, Equatable {
         self.search = search
     }
 
-    /// Returns a query for all users in the directory, in pages of 999. An empty text is never such a query.
+    /// Returns a query for all users in the directory, in pages of 999. An empty string never creates such a query.
     public static func everyone(
         select: [String] = UserQuery.defaultProperties, pageSize: Int? = 999, limit: Int? = nil
     ) -> UserQuery {
@@ -71,7 +72,7 @@ public struct UserQuery: Sendable, Equatable {
 }
 
 extension UserQuery {
-    /// Whether the request carries `ConsistencyLevel: eventual` and `$count=true`. `false` for an invalid query.
+    /// Whether the request has `ConsistencyLevel: eventual` and `$count=true`. `false` for an invalid query.
     public var needsAdvancedQuery: Bool { (try? plan())?.isAdvanced == true }
 
     /// Returns the request's URL below the service's base, percent-encoded: `users?$filter=…&$select=…&$top=…`.
@@ -79,9 +80,10 @@ extension UserQuery {
     /// - Throws: The same errors as ``plan()``.
     public func requestTarget() throws(DirectoryError) -> String { try plan().target }
 
-    /// The permissions of which one is required, the least privileged first.
+    /// The permissions, one of which is required, the least privileged first.
     ///
-    /// With `User.ReadBasic.All` the service returns only ``basicProperties``, and rejects filters for other properties.
+    /// With `User.ReadBasic.All` the service returns only ``basicProperties``, and rejects filters for other
+    /// properties.
     public var permissions: [String] {
         if select.contains("signInActivity") { return ["AuditLog.Read.All"] }
         let filtered = (try? filter?.written())?.properties ?? []
@@ -89,7 +91,7 @@ extension UserQuery {
         return Self.permissions(toRead: select)
     }
 
-    /// Returns the permissions of which one is required to read these properties of other users.
+    /// Returns the permissions, one of which is required to read these properties of other users.
     static func permissions(toRead select: [String]) -> [String] {
         select.allSatisfy(UserProperty.basic.contains)
             ? ["User.ReadBasic.All"] : ["User.ReadBasic.All", "User.Read.All"]

@@ -1,7 +1,7 @@
-/// Words to search for in an index.
+/// A search for words in an index.
 ///
-/// A display name matches if each word is the start of one of its words, in any order. Any other property matches if it starts with
-/// the text. It is always an advanced query.
+/// A display name matches if each word is a prefix of one of its words, in any order. Any other property matches if it
+/// starts with the string. It is always an advanced query.
 public struct UserSearch: Sendable, Equatable {
     indirect enum Expression: Sendable, Equatable {
         case clause(UserProperty, String)
@@ -12,43 +12,46 @@ public struct UserSearch: Sendable, Equatable {
 
     let expression: Expression
 
-    /// Users whose display name has these words.
+    /// Returns a search for users whose display name has these words.
     public static func displayName(_ words: String) -> UserSearch { property(.displayName, words) }
 
-    /// Users whose property starts with this text or, for ``UserProperty/displayName``, has these words.
+    /// Returns a search for users whose property starts with this string or, for ``UserProperty/displayName``, has
+    /// these words.
     public static func property(_ property: UserProperty, _ text: String) -> UserSearch {
         UserSearch(expression: .clause(property, text))
     }
 
-    /// Users who match every search.
+    /// Returns a search for users who match every search.
     public static func all(of searches: [UserSearch]) -> UserSearch {
         UserSearch(expression: .all(searches.map(\.expression)))
     }
 
-    /// Users who match at least one search.
+    /// Returns a search for users who match at least one search.
     public static func any(of searches: [UserSearch]) -> UserSearch {
         UserSearch(expression: .any(searches.map(\.expression)))
     }
 
-    /// A search in Graph's syntax, sent verbatim: clauses in double quotes, joined by `AND` and `OR`.
+    /// Returns a search in Graph's syntax, sent verbatim: clauses in double quotes, joined by `AND` and `OR`.
     public static func raw(_ text: String) -> UserSearch { UserSearch(expression: .raw(text)) }
 }
 
-/// A search as text, and the clauses that are sent in the filter instead.
+/// A search as a string, and the clauses that are sent in the filter instead.
 struct WrittenSearch: Sendable, Equatable {
-    /// The value of `$search`, not percent-encoded; `nil` if the filters contain all clauses.
+    /// The value of `$search`, not percent-encoded, or `nil` if the filters contain all clauses.
     var text: String?
     /// The clauses with `&` or `#`, which the service's search does not support.
     var filters: [UserFilter] = []
 }
 
 extension UserSearch {
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` for a text without words, `invalidQuery` if the service would reject
-    ///   the search.
+    /// Returns the search as a string.
+    ///
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` for a value without words, `invalidQuery` if the service
+    ///   would reject the search.
     func written() throws(DirectoryError) -> WrittenSearch {
         var result = WrittenSearch()
         var parts: [Expression] = []
-        // A condition for all users can move to the filter; one inside an `or` cannot.
+        // A condition for all users can move to the filter; a condition inside an `or` cannot.
         for part in Self.conjunction(expression, depth: 0) {
             if case .clause(let property, let text) = part, !Self.isTokenized(property), Self.hasReserved(text) {
                 result.filters.append(.property(property, startsWith: text))
@@ -71,10 +74,10 @@ extension UserSearch {
         return parts.flatMap { conjunction($0, depth: depth + 1) }
     }
 
-    /// Whether the search compares the words of the property.
+    /// Returns whether the search compares the words of the property.
     fileprivate static func isTokenized(_ property: UserProperty) -> Bool { property == .displayName }
 
-    /// Whether the service's search fails with this character in any encoding.
+    /// Returns whether the service's search fails with this character in any encoding.
     fileprivate static func isReserved(_ scalar: Unicode.Scalar) -> Bool { scalar == "&" || scalar == "#" }
 
     fileprivate static func hasReserved(_ text: String) -> Bool { text.unicodeScalars.contains(where: isReserved) }
@@ -122,7 +125,7 @@ private struct SearchWriter: LogicWriter {
 }
 
 extension UserQuery {
-    /// Returns the filter and the search in Graph's language; `nil` without either.
+    /// Returns the filter and the search in Graph's language, or `nil` without either.
     func graphFilterText() throws(DirectoryError) -> String? {
         var parts = [try filter?.odata()]
         if let written = try search?.written() {

@@ -1,4 +1,4 @@
-/// The attribute of SCIM for a property of Graph.
+/// The SCIM attribute for a property of Graph.
 ///
 /// See RFC 7643 sections 4.1 and 4.3.
 struct SCIMAttribute: Sendable, Equatable {
@@ -7,17 +7,17 @@ struct SCIMAttribute: Sendable, Equatable {
 
     /// The path in a filter, such as `name.givenName`.
     var path: String
-    /// The name in `attributes`, such as `name`: not every service returns a part of a complex attribute.
+    /// The name in `attributes`, such as `name`: some services do not return a part of a complex attribute.
     var name: String
-    /// The kind of value; `nil` for text.
+    /// The type of the value; `nil` for a string.
     var kind: FilterValue.Kind?
-    /// The required type of an element of a list.
+    /// The required type of a list element.
     var type: String?
 
-    /// Returns the attribute of a property; `nil` if SCIM does not have one.
+    /// Returns the attribute of a property, or `nil` if SCIM does not have one.
     static func known(_ property: String) -> SCIMAttribute? {
         if let attribute = table[property] { return attribute }
-        // A name in SCIM, or in a schema of the organization.
+        // A SCIM name, or a name in a schema of the organization.
         if singular.contains(property) || isExtension(property) { return SCIMAttribute(path: property, name: property) }
         return nil
     }
@@ -65,7 +65,7 @@ struct SCIMAttribute: Sendable, Equatable {
         ]
     }()
 
-    /// Returns the value of `attributes` for these properties, with each attribute once.
+    /// Returns the value of `attributes` for these properties, without duplicates.
     ///
     /// - Throws: ``DirectoryError`` of the kind `invalidQuery` for a property without an attribute.
     static func selection(_ select: [String]) throws(DirectoryError) -> String {

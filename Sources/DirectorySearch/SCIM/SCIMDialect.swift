@@ -4,8 +4,10 @@ import OAuth2Protocol
 import StrictJSON
 
 extension ServiceDialect {
-    /// SCIM 2.0: errors are in the service's `detail`, and their code is `scimType`. SCIM has no permissions of its own: for a 403
-    /// the error contains the scopes of the challenge.
+    /// SCIM 2.0.
+    ///
+    /// Errors are in the service's `detail`, and their code is `scimType`. SCIM defines no permissions: for a 403, the
+    /// error contains the scopes of the challenge.
     ///
     /// See RFC 7644 section 3.12 and RFC 6750 section 3.1.
     static let scim = ServiceDialect(namesRequests: false) { error, response in

@@ -12,11 +12,10 @@ public struct SCIMDirectory: UserDirectory {
 
     private let directory: CursorPagedDirectory
 
-    /// Creates the directory of this client. The client's base is the URL above `Users`.
+    /// Creates the directory of this client. The client's base is the parent URL of `Users`.
     public init(client: DirectoryClient) { self.init { client } }
 
-    /// Creates a directory whose client is made at the start of each operation. The caller of the operation gets its errors
-    /// unchanged.
+    /// Creates a directory whose client is created at the start of each operation. Its errors are thrown unchanged.
     public init(makeClient: @escaping @Sendable () async throws -> DirectoryClient) {
         directory = CursorPagedDirectory(makeClient, speaking: .scim, Self.cursorProtocol, find: Self.find)
     }
@@ -44,14 +43,17 @@ public struct SCIMDirectory: UserDirectory {
 
     /// Returns one user by identifier, by sign-in name or by mail address, in this order.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `notFound` if there is no such user, `emptySearch` for an empty text, `ambiguous` if
-    ///   several users have the name or the mail address; the errors of the transport and the authorization; `CancellationError`.
+    /// - Throws: ``DirectoryError`` of the kind `notFound` if there is no such user, `emptySearch` for an empty name,
+    ///   `ambiguous` if several users have the name or the mail address; the errors of the transport and the
+    ///   authorization; `CancellationError`.
     public func user(_ name: String, select: [String] = UserQuery.defaultProperties) async throws -> User {
         try await directory.user(name, select)
     }
 
-    /// Returns one user and the related objects: manager and groups from the user's own resource, reports from a search. SCIM has
-    /// no photos.
+    /// Returns one user and the related objects: manager and groups from the user's own resource, reports from a
+    /// search.
+    ///
+    /// SCIM has no photos.
     ///
     /// - Throws: The same errors as ``user(_:select:)``. The error of a part is in the part.
     public func detail(
@@ -74,7 +76,7 @@ public struct SCIMDirectory: UserDirectory {
         return detail
     }
 
-    /// Looks up users by identifier, sign-in name or mail address, a few at a time, in the order of the names.
+    /// Looks up users by identifier, sign-in name or mail address, a few concurrently, in the order of the names.
     public func lookUp<Names: AsyncSequence & Sendable>(
         _ names: Names, select: [String] = UserQuery.defaultProperties
     ) -> UserLookups where Names.Element == String, Names.AsyncIterator: Sendable {
@@ -92,12 +94,12 @@ public struct SCIMDirectory: UserDirectory {
     ) async throws -> User {
         try name.checkIsName()
         var absence = DirectoryError(.notFound)
-        // An identifier of the service is hardly a mail address: this saves a request.
+        // An identifier of the service is rarely a mail address: this saves a request.
         if !name.contains("@") {
             do {
                 return try await user(name, select, client, budget)
             } catch let error as DirectoryError where error.kind == .notFound || error.kind == .badRequest {
-                // Some services reject a text that does not have the form of their identifiers.
+                // Some services reject a string that does not have the form of their identifiers.
                 if error.kind == .notFound { absence = error }
             }
         }
@@ -162,8 +164,9 @@ public struct SCIMDirectory: UserDirectory {
 }
 
 extension User {
-    /// Returns whether the value of a property can be this text: services without filters return other users. A user without the property
-    /// may have it.
+    /// Returns whether a user may match, because services without filters return other users.
+    ///
+    /// A user without the property may match.
     fileprivate func mayHave(_ property: UserProperty, _ text: String) -> Bool {
         let values =
             property == .mail

@@ -1,9 +1,11 @@
 import Platform
 import StrictJSON
 
-/// Escaping for SCIM. No other code puts text into a filter.
+/// Escaping for SCIM. No other code inserts values into a filter.
 enum SCIMEscaping {
-    /// Returns a value of a filter: a JSON string. It escapes only the required characters: not every service reads other escapes.
+    /// Returns a value of a filter: a JSON string.
+    ///
+    /// Escapes only the required characters, because some services do not support other escapes.
     ///
     /// See RFC 7644 section 3.4.2.2 and RFC 8259 section 7.
     static func string(_ text: String) -> String {
@@ -21,13 +23,16 @@ enum SCIMEscaping {
     }
 }
 
-/// Writes a filter in SCIM syntax. It rejects a filter that SCIM does not support.
+/// Writes a filter in SCIM syntax. Rejects a filter that SCIM does not support.
 ///
 /// See RFC 7644 section 3.4.2.2.
 struct SCIMFilterWriter: LogicWriter {
     private var comparisons = 0
 
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a text is empty, `invalidQuery` if SCIM does not support the filter.
+    /// Returns a filter in SCIM syntax.
+    ///
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a value is empty, `invalidQuery` if SCIM does not
+    ///   support the filter.
     static func text(_ filter: UserFilter) throws(DirectoryError) -> String {
         var writer = SCIMFilterWriter()
         return try writer.write(filter.expression, depth: 0, isNested: false)
@@ -104,7 +109,7 @@ struct SCIMFilterWriter: LogicWriter {
         case (.eq, .null): return "not (\(written(attribute, "pr")))"
         case (.ne, .null): return written(attribute, "pr")
         case (_, .null): throw .invalidQuery("null cannot be compared with lt, le, gt or ge")
-        // A user without a value has another value. A list has another value if no element is this one.
+        // `ne` matches a user without a value, and a list without this element.
         case (.ne, _):
             let literal = try literal(value, attribute, property)
             return "not (\(written(attribute, "eq \(literal)")))"

@@ -1,15 +1,15 @@
 import StrictJSON
 
 extension UserQuery {
-    /// Returns the request of this query's first page in a SCIM directory.
+    /// Returns the request for this query's first page in a SCIM directory.
     ///
-    /// A raw filter is in SCIM's language. A search for words of the display name becomes an equivalent filter: each word is the
-    /// start of a word of the name.
+    /// A raw filter is in SCIM's language. A search for words of the display name becomes an equivalent filter: each
+    /// word is a prefix of a word of the name.
     ///
     /// See RFC 7644 sections 3.4.2 and 3.9.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a text is empty, `invalidQuery` with an alternative if SCIM does not
-    ///   support the query.
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a value is empty, `invalidQuery` with an alternative
+    ///   if SCIM does not support the query.
     public func scimRequest() throws(DirectoryError) -> DirectoryRequest {
         try checkOptions(of: "SCIM")
         var options: [(name: String, value: String)] = []
@@ -41,10 +41,10 @@ extension UserQuery {
         return request
     }
 
-    /// The maximum length of the URL below the base, in bytes: a length that every server and proxy accepts.
+    /// The maximum length of the URL below the base in bytes, which every server and proxy accepts.
     private static let maximumSCIMTarget = 6000
 
-    /// Returns the same options as the content of a POST. See RFC 7644 section 3.4.3.
+    /// Returns the options as the content of a POST. See RFC 7644 section 3.4.3.
     private static func searchRequest(_ options: [(name: String, value: String)]) -> JSONValue {
         var body: JSONObject = ["schemas": ["urn:ietf:params:scim:api:messages:2.0:SearchRequest"]]
         for (name, value) in options {

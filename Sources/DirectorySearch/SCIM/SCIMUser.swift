@@ -1,8 +1,9 @@
 import StrictJSON
 
 extension User {
-    /// Creates a user from a SCIM resource. Attributes without a property here are in ``additional``, with SCIM's names, except
-    /// `schemas` and `meta`.
+    /// Creates a user from a SCIM resource.
+    ///
+    /// Attributes without a property here are in ``additional``, with SCIM's names, except `schemas` and `meta`.
     ///
     /// See RFC 7643 sections 4.1 and 4.3.
     ///

@@ -1,6 +1,6 @@
 import HTTPExchange
 
-/// The parts of a directory with cursors that are the same for SCIM and Google.
+/// The common parts of directories with cursors: SCIM and Google.
 struct CursorPagedDirectory: Sendable {
     /// Returns the user with this identifier, sign-in name or mail address.
     typealias Find =
@@ -34,7 +34,7 @@ struct CursorPagedDirectory: Sendable {
 
     /// Looks up one name at a time.
     ///
-    /// - Parameter check: Throws an error of the query as a whole, before any request.
+    /// - Parameter check: Throws an error of the whole query before any request.
     func lookUp<Names: AsyncSequence & Sendable>(
         _ names: Names, _ select: [String],
         check: @escaping @Sendable ([String]) throws(DirectoryError) -> Void = { _ throws(DirectoryError) in }
@@ -49,11 +49,11 @@ struct CursorPagedDirectory: Sendable {
         }
     }
 
-    /// Returns a user with the manager and the reports, if these are among the parts.
+    /// Returns a user with the manager and the reports, if these parts are requested.
     ///
     /// - Parameters:
-    ///   - manager: The key of the manager; `nil` without one.
-    ///   - reports: The query for the reports; `nil` if the user has no key for it.
+    ///   - manager: The key of the manager, or `nil` without one.
+    ///   - reports: The query for the reports, or `nil` if the user has no key for it.
     func detail(
         of user: User, _ parts: Set<UserDetail.PartName>, manager: String?, reports: UserQuery?,
         _ client: DirectoryClient, _ budget: RetryBudget, load: (_ key: String) async throws -> User
@@ -74,7 +74,7 @@ struct CursorPagedDirectory: Sendable {
 extension UserPageSource {
     /// Reads pages until there is a second user.
     ///
-    /// - Returns: The only user; `nil` if there is none.
+    /// - Returns: The only user, or `nil` if there is no user.
     /// - Throws: ``DirectoryError`` of the kind `ambiguous` if there are several; the errors of the pages.
     func onlyUser() async throws -> User? {
         let users = try await users(upTo: 2)

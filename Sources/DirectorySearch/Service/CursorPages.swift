@@ -1,10 +1,10 @@
 import HTTPExchange
 
-/// The protocol of a directory that names the next page with a cursor: a number or a token.
+/// The protocol of a directory with cursors, a number or a token, for the next page.
 struct CursorProtocol: Sendable {
-    /// Returns the request of a query's first page.
+    /// Returns the request for a query's first page.
     var plan: @Sendable (UserQuery) throws(DirectoryError) -> DirectoryRequest
-    /// The name of the option with the cursor.
+    /// The name of the cursor option.
     var option: String
     /// Returns the users of a response, and the cursor of the next page.
     var page:
@@ -15,10 +15,10 @@ struct CursorProtocol: Sendable {
 
 /// The pages of a search in a directory with cursors.
 ///
-/// It stores only the cursor of the next page and the identifiers of the previous page. If the cursor is a number and a user is
-/// added during the listing, all others move by one, and the last user of a page is also the first of the next: this removes the
-/// repetition. A removed user moves them back, and the listing can miss a user: numbers are no better
-/// (RFC 7644 section 3.4.2.4).
+/// It stores only the cursor of the next page and the identifiers of the previous page. If the cursor is a number and a
+/// user is added during the listing, all others shift by one, and the last user of a page is also the first of the
+/// next. This duplicate is removed. A removed user shifts them back, so that the listing can miss a user. This is a
+/// limit of numeric cursors (RFC 7644 section 3.4.2.4).
 struct CursorPages: UserPageSource {
     private let plan: Result<DirectoryRequest, DirectoryError>
     private let cursorProtocol: CursorProtocol
@@ -30,17 +30,18 @@ struct CursorPages: UserPageSource {
     private var seen = SeenUsers()
     /// The users of the previous page.
     private var previous: Set<Int> = []
-    /// The number of pages in a row that repeat the previous one: a service that ignores the cursor repeats it forever.
+    /// The number of consecutive pages that repeat the previous one: a service that ignores the cursor repeats it
+    /// forever.
     private var repeats = 0
 
     /// The maximum number of repetitions of a page.
     private static let maximumRepeats = 1
 
-    /// Plans the search. The first page throws the error of a query that cannot be sent.
+    /// Creates the pages and plans the search. The first page throws the error of an invalid query.
     ///
     /// - Parameters:
-    ///   - plan: The request of the query, if it is planned already.
-    ///   - budget: The budget of a larger operation; `nil` for one of its own.
+    ///   - plan: The request of the query, if it is already planned.
+    ///   - budget: The time budget of a larger operation, or `nil` for a separate one.
     init(
         makeClient: @escaping @Sendable () async throws -> DirectoryClient, query: UserQuery,
         plan: DirectoryRequest? = nil, _ cursorProtocol: CursorProtocol, budget: RetryBudget? = nil

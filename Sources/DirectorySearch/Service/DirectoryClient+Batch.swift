@@ -22,24 +22,25 @@ struct BatchItem: Sendable, Equatable {
     }
 }
 
-/// The responses of a batch, and whether any of its requests was retried.
+/// The responses of a batch, and whether any request was retried.
 struct BatchResponse: Sendable {
     /// The responses in the order of the requests, each with its own status; `nil` for a missing one.
     var responses: [HTTPResponse?]
-    /// The errors of requests that were sent one by one, by their index.
+    /// The errors of requests that were sent individually, by their index.
     var errors: [Int: DirectoryError] = [:]
     var clientRequestID = ""
     var wasRetried = false
 
-    /// Returns whether the service does not have the resource of a request.
+    /// Returns whether the service lacks the resource of a request.
     func isNotFound(_ index: Int) -> Bool {
         responses[index]?.status == 404 || errors[index]?.kind == .notFound
     }
 }
 
 extension DirectoryClient {
-    /// Sends many requests, 20 at a time. It sends those that the service rejects for now again, without the others. If the service has
-    /// no `$batch`, it sends the requests one by one.
+    /// Sends many requests, 20 at a time.
+    ///
+    /// Retries rejected ones without the others. If the service has no `$batch`, sends them individually.
     ///
     /// - Throws: ``DirectoryError`` if a batch as a whole fails; the errors of the transport and the authorization;
     ///   `CancellationError`.
@@ -52,7 +53,7 @@ extension DirectoryClient {
         return result
     }
 
-    /// Sends the requests of one batch until each has a response or the policy ends the waits.
+    /// Sends the requests of one batch until each has a response or the policy allows no more retries.
     private func send(
         _ items: [BatchItem], _ range: Range<Int>, _ budget: RetryBudget, _ result: inout BatchResponse
     ) async throws {
@@ -100,7 +101,7 @@ extension DirectoryClient {
                 guard let response = result.responses[index], retry.statuses.contains(response.status) else { continue }
                 let requested = response.retryAfter(now: now())
                 let delay = retry.delay(before: retries, requested: requested, random: random())
-                // A request that the service delays for long does not delay the others.
+                // A request with a long delay does not delay the others.
                 guard delay <= retry.maximumDelay else { continue }
                 delayed.append(index)
                 guard longest.map({ delay > $0.delay }) ?? true else { continue }
@@ -119,7 +120,7 @@ extension DirectoryClient {
         }
     }
 
-    /// Sends the requests one by one, each with its own error.
+    /// Sends the requests individually, each with its own error.
     private func sendSingly(
         _ items: [BatchItem], _ indices: [Int], _ budget: RetryBudget, _ result: inout BatchResponse
     ) async throws {
@@ -135,20 +136,20 @@ extension DirectoryClient {
                 result.clientRequestID = response.clientRequestID
                 result.wasRetried = result.wasRetried || response.wasRetried
             } catch let error as DirectoryError {
-                // This concerns every request.
+                // This applies to every request.
                 if case .signInNeeded = error.kind { throw error }
                 result.errors[index] = error
             }
         }
     }
 
-    /// Takes units from the rate limiter and waits until they may be used.
+    /// Takes units from the rate limiter and waits until they are available.
     func waitForRateLimit(_ units: Int) async throws {
         let delay = rateLimiter.take(units, now: now())
         if delay > .zero { try await sleep(delay) }
     }
 
-    /// Returns the responses by the identifiers of the requests: their order means nothing.
+    /// Returns the responses by request identifier, because their order is undefined.
     private static func responses(_ batch: Response) throws(DirectoryError) -> [String: HTTPResponse] {
         var responses: [String: HTTPResponse] = [:]
         for element in try batch.list("responses").elements {
@@ -165,14 +166,14 @@ extension DirectoryClient {
         return responses
     }
 
-    /// Returns the bytes of a body. A body that is not JSON comes as a string: as it is, or in base64 if it is a picture.
+    /// Returns the bytes of a body. A body that is not JSON is a string: unchanged, or in base64 if it is a picture.
     private static func body(_ slice: JSONSlice, _ type: String?) -> Data {
         guard let text = slice.string else { return slice.isNull ? Data() : Data(slice.rawBytes) }
         if let type, type.lowercased().hasPrefix("image/"), let bytes = Data(base64Encoded: text) { return bytes }
         return Data(text.utf8)
     }
 
-    /// Sends one request by GET, or in a batch of its own if its URL is too long for the service.
+    /// Sends one request by GET, or in a separate batch if its URL is too long for the service.
     func response(toLong request: Request, budget: RetryBudget) async throws -> Response {
         guard request.isAdvanced, request.url.utf8.count > QueryPlan.maximumURLLength, request.url.hasPrefix(base + "/")
         else { return try await response(to: request, budget: budget) }
@@ -184,7 +185,7 @@ extension DirectoryClient {
 
     /// Returns the response to one request of a batch.
     ///
-    /// - Throws: ``DirectoryError`` if it is an error, or is missing.
+    /// - Throws: ``DirectoryError`` if it is an error or is missing.
     func response(_ index: Int, of batch: BatchResponse, permissions: [String]) throws(DirectoryError) -> Response {
         if let error = batch.errors[index] { throw error }
         guard batch.responses.indices.contains(index), let response = batch.responses[index] else {

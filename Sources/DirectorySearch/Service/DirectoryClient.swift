@@ -5,13 +5,14 @@ public import HTTPExchange
 public enum TokenRequirement: Sendable, Equatable {
     /// A token that is valid now.
     case current
-    /// A new token, because the service rejected this one although it seemed valid.
+    /// A new token, because the service rejected this one before it expired.
     case refreshed(rejected: String)
-    /// A token with these claims, a JSON object that the service requested (OpenID Connect Core, section 5.5). If only a
-    /// sign-in can return one, the authorization throws ``DirectoryError/Kind/signInNeeded(claims:)`` with the claims.
+    /// A token with these claims, a JSON object from the service (OpenID Connect Core, section 5.5).
+    ///
+    /// If this needs a sign-in, the authorization throws ``DirectoryError/Kind/signInNeeded(claims:)`` with the claims.
     case claims(String, rejected: String)
 
-    /// The requirement after a token was rejected.
+    /// Creates the requirement after a rejected token.
     init(claims: String?, rejected: String) {
         self = claims.map { .claims($0, rejected: rejected) } ?? .refreshed(rejected: rejected)
     }
@@ -29,11 +30,12 @@ extension TokenRequirement: Redacted {
 }
 
 extension HTTPRetryPolicy {
-    /// The default policy of directories, with the numbers of Microsoft's own libraries. All waits of one operation together
-    /// take at most a minute.
+    /// The default policy of directories, with the values of Microsoft's libraries.
     ///
-    /// A directory ignores ``methods``: each of its requests only reads. After connection errors it retries at most twice, after
-    /// at most a quarter of a second, so that a user without a network does not wait.
+    /// The total delay of one operation is at most a minute.
+    ///
+    /// A directory ignores ``methods``, because all of its requests only read. After connection errors it retries at
+    /// most twice, after at most a quarter of a second, so that a user without a network does not wait.
     public static let directory = HTTPRetryPolicy(
         methods: idempotentMethods.union([.post]), firstDelay: .seconds(3), maximumDelay: .seconds(180))
 
@@ -46,33 +48,36 @@ extension HTTPRetryPolicy {
     }
 }
 
-/// The client of one directory: its URL, and how requests reach it.
+/// The client of one directory: its URL and the means to send requests.
 ///
-/// The access token goes to the scheme, host and port of the URL given here and to no other server.
+/// The access token is sent only to the scheme, host and port of this URL.
 public struct DirectoryClient: Sendable {
-    /// Returns the access token for a request, without the word `Bearer`. The caller gets its errors unchanged.
+    /// Returns the access token for a request, without the word `Bearer`. Its errors are thrown unchanged.
     public typealias Authorization = @Sendable (TokenRequirement) async throws -> String
 
-    /// The URL above all resources, without a slash at the end, such as `https://graph.microsoft.com/v1.0`.
+    /// The base URL of all resources, without a trailing slash, such as `https://graph.microsoft.com/v1.0`.
     public let base: String
     /// The transport that sends the requests.
     public var transport: any HTTPTransport
     /// The source of access tokens.
     public var authorization: Authorization
-    /// The conditions under which a request is sent again.
+    /// The conditions for retries of a request.
     public var retry: HTTPRetryPolicy
-    /// One budget for all waits; `nil` gives each operation its own of the policy's `totalDelay`.
+    /// The shared time budget for all retry delays. If `nil`, each operation has its own, the policy's `totalDelay`.
     public var budget: RetryBudget?
-    /// The limit on the rate of lookups, shared by all operations of the client. It follows the reports of the service.
+    /// The limit on the rate of lookups, shared by all operations of the client.
+    ///
+    /// It adapts to the reports of the service.
     public var rateLimiter = RateLimiter()
     /// The maximum size of one response in bytes.
     public var maximumResponseSize = 16 << 20
-    /// The maximum time of one request without a byte in either direction. A large page on a slow network takes as long as bytes arrive,
-    /// at most `HTTPRequest.maximumDuration`.
+    /// The maximum time of one request without a byte in either direction.
+    ///
+    /// A large page on a slow network continues while bytes arrive, for at most `HTTPRequest.maximumDuration`.
     public var timeout: Duration = .seconds(60)
-    /// Waits before a retry.
+    /// Sleeps before a retry.
     public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-    /// Reports each wait before a retry, when it begins.
+    /// Reports each delay before a retry, when it starts.
     public var willWait: @Sendable (HTTPRetryWait) async -> Void = { _ in }
     /// Returns the current time.
     public var now: @Sendable () -> Date = { Date() }
@@ -85,12 +90,12 @@ public struct DirectoryClient: Sendable {
     /// The differences between the service and Graph.
     var dialect = ServiceDialect.graph
 
-    /// Creates a client of the Graph at this URL.
+    /// Creates a client of the Graph service at this URL.
     ///
     /// - Parameters:
-    ///   - graphAPI: The service's URL, with or without a slash at the end: `https://graph.microsoft.com/`. Plain http only for
-    ///     this machine.
-    ///   - apiVersion: The path below it, with or without slashes. It may be empty. The default is `v1.0`.
+    ///   - graphAPI: The service's URL, with or without a trailing slash: `https://graph.microsoft.com/`. Plain HTTP
+    ///     only for loopback.
+    ///   - apiVersion: The path below it, with or without slashes. It can be empty. The default is `v1.0`.
     /// - Throws: ``DirectoryError`` of the kind `invalidURL`.
     public init(
         graphAPI: URL, apiVersion: String = "v1.0", transport: any HTTPTransport, retry: HTTPRetryPolicy = .directory,
@@ -121,10 +126,10 @@ public struct DirectoryClient: Sendable {
         self.budget = budget
     }
 
-    /// Creates a client of another kind of directory than Graph.
+    /// Creates a client of a directory other than Graph.
     ///
-    /// - Parameter directoryBase: The URL above all resources: `https://id.example/scim/v2`,
-    ///   `https://admin.googleapis.com/admin/directory/v1`. Plain http only for this machine.
+    /// - Parameter directoryBase: The base URL of all resources: `https://id.example/scim/v2`,
+    ///   `https://admin.googleapis.com/admin/directory/v1`. Plain HTTP only for loopback.
     /// - Throws: ``DirectoryError`` of the kind `invalidURL`.
     public init(
         directoryBase: URL, transport: any HTTPTransport, retry: HTTPRetryPolicy = .directory,
@@ -138,7 +143,7 @@ public struct DirectoryClient: Sendable {
     /// The name of the service for reports.
     var name: String { dialect.name ?? origin.host }
 
-    /// Returns the same client with all waits from this budget.
+    /// Returns the same client with a shared time budget.
     func sharing(_ budget: RetryBudget) -> DirectoryClient {
         var client = self
         client.budget = budget
@@ -152,10 +157,10 @@ public struct DirectoryClient: Sendable {
         return client
     }
 
-    /// Returns the budget of an operation that starts now.
+    /// Returns the time budget for a new operation.
     func makeBudget() -> RetryBudget { budget ?? RetryBudget(retry.totalDelay) }
 
-    /// Returns the URL if it belongs to this directory: below this check the token is added to it.
+    /// Returns the URL if it belongs to this directory. Only then is the token added to it.
     ///
     /// - Throws: ``DirectoryError`` of the kind `foreignNextLink`.
     @discardableResult
@@ -168,7 +173,7 @@ public struct DirectoryClient: Sendable {
         return url
     }
 
-    /// Sends a request, with one token refresh and the waits of the retry policy.
+    /// Sends a request, with one token refresh and the delays of the retry policy.
     ///
     /// - Parameter token: The token of the first attempt; `nil` for the current one.
     /// - Throws: ``DirectoryError``; the errors of the transport and the authorization; `CancellationError`.
@@ -222,7 +227,8 @@ public struct DirectoryClient: Sendable {
         }
     }
 
-    /// Returns another token than the rejected one; `nil` if there is none, because the service's own error explains more.
+    /// Returns a token different from the rejected one, or `nil` if there is no other, because the service's own error
+    /// is clearer.
     func refreshedToken(claims: String?, rejected: String) async throws -> String? {
         do {
             let token = try await authorization(TokenRequirement(claims: claims, rejected: rejected))

@@ -3,17 +3,17 @@ import HTTPExchange
 import StrictJSON
 
 extension DirectoryClient {
-    /// A request below the base, or at a URL from the service. Each request only reads, so that it may be sent again.
+    /// A request below the base or at a URL from the service. Requests only read, so they can be retried.
     struct Request: Sendable {
         /// The absolute URL.
         var url: String
-        /// The content, sent by POST; `nil` for a GET.
+        /// The content, sent by POST, or `nil` for a GET.
         var body: JSONValue?
         /// The media type of the content.
         var contentType = "application/json"
         /// The media type of the response.
         var accept = "application/json"
-        /// Whether the query is an advanced one.
+        /// Whether it is an advanced query.
         var isAdvanced = false
         /// The permissions that the request needs, for the message of a 403.
         var permissions: [String]
@@ -58,7 +58,7 @@ extension DirectoryClient {
             return User(json: object)
         }
 
-        /// Returns the response as a number in plain text: `893`.
+        /// Returns the response as an integer in plain text: `893`.
         func number() throws(DirectoryError) -> Int {
             let text = String(decoding: http.body.prefix(64), as: UTF8.self).unicodeScalars
                 .split { $0.properties.isWhitespace || $0 == "\u{FEFF}" }.map(String.init).joined(separator: " ")
@@ -68,7 +68,7 @@ extension DirectoryClient {
             return number
         }
 
-        /// Returns the photo in the response; `nil` if the response is empty.
+        /// Returns the photo in the response, or `nil` if the response is empty.
         func photo() -> UserPhoto? {
             http.body.isEmpty ? nil : UserPhoto(bytes: http.body, mediaType: http.fields["Content-Type"])
         }
@@ -96,7 +96,7 @@ extension DirectoryClient {
             return (text.members, elements)
         }
 
-        /// Returns the error for a response of another form than expected.
+        /// Returns the error for an unexpected response.
         func unreadable(_ reason: String) -> DirectoryError {
             GraphErrorResponse.unreadable(http, reason, clientRequestID: clientRequestID)
         }

@@ -19,11 +19,11 @@ struct GraphPages: UserPageSource {
     /// The maximum number of restarts of a search whose page tokens expired.
     private static let maximumRestarts = 3
 
-    /// Plans the search. The first page throws the error of a query that cannot be sent.
+    /// Creates the pages and plans the search. The first page throws the error of an invalid query.
     ///
     /// - Parameters:
-    ///   - plan: The plan of the query, if it is planned already.
-    ///   - budget: The budget of a larger operation; `nil` for one of its own.
+    ///   - plan: The plan of the query, if it is already planned.
+    ///   - budget: The time budget of a larger operation, or `nil` for a separate one.
     init(
         makeClient: @escaping @Sendable () async throws -> DirectoryClient, query: UserQuery, plan: QueryPlan? = nil,
         budget: RetryBudget? = nil
@@ -46,12 +46,12 @@ struct GraphPages: UserPageSource {
             page.users.removeAll(where: known.contains)
             page.count = nil
         }
-        // The next request checks the link: a wrong one must not discard the users of this page.
+        // The next request checks the link: an invalid one must not discard the users of this page.
         if !session.finishes(with: &page), let link { position = .link(link) }
         return page
     }
 
-    /// Reads the page at the current position; from the start again if the service no longer knows the position.
+    /// Loads the page at the current position. Starts again if the service does not know the position any more.
     private mutating func read(
         _ plan: QueryPlan, _ client: DirectoryClient, _ budget: RetryBudget
     ) async throws -> (UserPage, String?) {
@@ -86,8 +86,8 @@ extension DirectoryClient {
     /// The maximum number of requests for a page until one succeeds without a retry.
     private static let maximumPageRequests = 3
 
-    /// Loads a page, and again if its request was retried: the service forgets the page token of such a response
-    /// (`DirectoryPageTokenNotFoundException`).
+    /// Loads a page, and again if its request was retried, because the service forgets the page token of such a
+    /// response (`DirectoryPageTokenNotFoundException`).
     ///
     /// - Parameter read: Returns the page, and whether the response has the token of another one.
     func loadPage<Page>(

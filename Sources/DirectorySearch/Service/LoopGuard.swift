@@ -1,18 +1,18 @@
-/// Ends a list whose links repeat or whose pages do not end.
+/// A guard that ends a list whose links repeat or whose pages do not end.
 struct LoopGuard: Sendable {
-    /// The maximum number of pages in succession without a new element. A filter can exclude all users of many pages.
+    /// The maximum number of consecutive pages without a new element. A filter can exclude all users of many pages.
     static let maximumPagesWithoutNew = 1000
     /// The maximum number of pages of one list.
     static let maximumPages = 1_000_000
-    /// The maximum number of recorded URLs. The next round of a longer loop finds it.
+    /// The maximum number of recorded URLs. A longer loop is found in its next round.
     static let maximumURLs = 100_000
-    /// The maximum number of users of one search. Microsoft Entra admits 5,250,000 objects in a tenant.
+    /// The maximum number of users of one search. Microsoft Entra allows 5,250,000 objects in a tenant.
     static let maximumUsers = 10_000_000
     /// The maximum number of reports or groups of one user.
     static let maximumRelations = 100_000
 
     private let maximumElements: Int
-    /// Hashes, not the URLs: a long listing has thousands, of hundreds of bytes each.
+    /// Hashes instead of URLs: a long listing has thousands of URLs with hundreds of bytes each.
     private var seen: Set<Int> = []
     private var pages = 0
     private var elements = 0
@@ -28,7 +28,7 @@ struct LoopGuard: Sendable {
         guard pages <= Self.maximumPages else { throw DirectoryError(.endlessPages) }
     }
 
-    /// Starts the list again. Its first pages will have no new elements.
+    /// Restarts the list. Its first pages will have no new elements.
     mutating func restart() {
         seen = []
         pagesWithoutNew = -pages
@@ -47,10 +47,11 @@ struct LoopGuard: Sendable {
     }
 }
 
-/// The users that a search returned, so that a restarted search does not repeat them and repeated pages are found.
+/// The users that a search has returned, for skipping duplicates after a restart and detecting repeated pages.
 struct SeenUsers: Sendable {
-    /// The maximum number of recorded users: memory must not grow with the directory. After it, new ones are recorded from the start,
-    /// and the next round of a longer loop finds it.
+    /// The maximum number of recorded users, because memory must not grow with the directory.
+    ///
+    /// Above it, recording starts again, and a longer loop is found in its next round.
     private static let maximum = 250_000
 
     private var identities: Set<Int> = []

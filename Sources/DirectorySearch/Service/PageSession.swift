@@ -8,7 +8,9 @@ struct PageSession: Sendable {
     private let limit: Int?
     private var count = 0
 
-    /// - Parameter budget: The budget of a larger operation; `nil` for one of its own.
+    /// Creates a session.
+    ///
+    /// - Parameter budget: The time budget of a larger operation, or `nil` for a separate one.
     init(
         _ makeClient: @escaping @Sendable () async throws -> DirectoryClient, limit: Int?, budget: RetryBudget? = nil
     ) {
@@ -17,10 +19,10 @@ struct PageSession: Sendable {
         self.budget = budget
     }
 
-    /// Whether the limit admits no users at all.
+    /// Whether the limit is 0.
     var isEmpty: Bool { limit == 0 }
 
-    /// Returns the client and the budget, the same for each page.
+    /// Returns the client and the time budget, the same for each page.
     mutating func start() async throws -> (DirectoryClient, RetryBudget) {
         let client = if let client { client } else { try await makeClient() }
         let budget = self.budget ?? client.makeBudget()
@@ -29,7 +31,7 @@ struct PageSession: Sendable {
         return (client, budget)
     }
 
-    /// Counts the users of a page, removes those beyond the limit and returns whether the page reaches it.
+    /// Counts the users of a page, removes users beyond the limit and returns whether the page reaches it.
     mutating func finishes(with page: inout UserPage) -> Bool {
         let total = count + page.users.count
         guard let limit, total >= limit else {

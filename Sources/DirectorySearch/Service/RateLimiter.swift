@@ -2,13 +2,14 @@ import HTTPExchange
 import Platform
 import Synchronization
 
-/// A limit on the rate of requests, in resource units of the service, that follows the service's reports.
+/// A limit on the rate of requests, in resource units of the service, that adapts to the service's reports.
 ///
 /// Without a fixed limit, requests are sent immediately until the service reports that most of the quota is used
-/// (`x-ms-throttle-limit-percentage`), or rejects a request (429). The limiter then spreads requests so that they use nine tenths of the
-/// quota, and raises the rate again when the reports end. Rejected requests count toward the quota and delay all users of the program.
+/// (`x-ms-throttle-limit-percentage`) or rejects a request (429). The limiter then spreads requests so that they use
+/// nine tenths of the quota, and raises the rate again when the reports end. Rejected requests count toward the quota
+/// and delay all users of the program.
 public final class RateLimiter: Sendable {
-    /// A rate until a time.
+    /// A rate with an end time.
     private struct Phase {
         var rate: Double
         var end: Date
@@ -19,11 +20,11 @@ public final class RateLimiter: Sendable {
         var rate: Double?
         var units: Double
         var last: Date?
-        /// The rate until the present window of the quota ends, because most of it is used.
+        /// The rate until the current window of the quota ends, because most of it is used.
         var restOfWindow: Phase?
-        /// The end of the wait that the service requested.
+        /// The end of the delay that the service requires.
         var resumption: Date?
-        /// The units of each tenth of a second of the last window.
+        /// The units used in each tenth of a second of the last window.
         var used: [(time: Date, units: Int)] = []
         var lastReport: Date?
         var lastIncrease: Date?
@@ -33,7 +34,7 @@ public final class RateLimiter: Sendable {
     private static let window = 10.0
     /// The part of the quota that requests use.
     private static let target = 0.9
-    /// A short burst says little about the quota, and the smallest one is 350 units per second.
+    /// The minimum rate. A short burst says little about the quota, and the smallest quota is 350 units per second.
     private static let minimumRate = 20.0
 
     private let fixedRate: Double?
@@ -43,8 +44,9 @@ public final class RateLimiter: Sendable {
     /// Creates a limit.
     ///
     /// - Parameters:
-    ///   - unitsPerTenSeconds: The maximum in any ten seconds. `nil`, the default, has no limit until the service reports one.
-    ///   - burst: The units that may be used together after a pause. The rest of the ten seconds' units is spread evenly.
+    ///   - unitsPerTenSeconds: The maximum in any ten seconds. The default, `nil`, has no limit until the service
+    ///     reports one.
+    ///   - burst: The units available together after a pause. The other units are spread evenly over the ten seconds.
     public init(unitsPerTenSeconds: Int? = nil, burst: Int = 500) {
         let units = unitsPerTenSeconds.map { Double(max($0, 10)) }
         self.burst = min(Double(max(burst, 1)), (units ?? .infinity) / 2)
@@ -52,7 +54,7 @@ public final class RateLimiter: Sendable {
         state = Mutex(State(rate: fixedRate, units: self.burst))
     }
 
-    /// Takes units and returns the delay before they may be used. Later callers wait longer.
+    /// Takes units and returns the delay before they are available. Later callers wait longer.
     func take(_ units: Int, now: Date) -> Duration {
         state.withLock { state in
             advance(&state, to: now)
@@ -77,7 +79,7 @@ public final class RateLimiter: Sendable {
         guard fixedRate == nil, isRejected || usedPart != nil else { return }
         state.withLock { state in
             advance(&state, to: now)
-            // The other responses of the same moment say the same.
+            // The other responses of the same moment report the same.
             guard state.resumption == nil else { return }
             let used = Double(state.used.filter { $0.time <= now }.reduce(0) { $0 + $1.units })
             if used > 0 { adapt(&state, used: used, part: max(usedPart ?? 1, isRejected ? 1 : 0), now) }
@@ -88,13 +90,13 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    /// Sets the rate from the units that were used in the last window and their part of the quota.
+    /// Sets the rate from the units used in the last window and their part of the quota.
     private func adapt(_ state: inout State, used: Double, part: Double, _ now: Date) {
         state.lastReport = now
         let limit = max(used * Self.target / part, Self.minimumRate * Self.window)
         let rate = limit / Self.window
         if let present = state.rate, rate > present {
-            // Others can have used the quota: the estimate rises slowly.
+            // Other programs may have used the quota, so the estimate rises slowly.
             guard now.timeIntervalSince(state.lastIncrease ?? .distantPast) >= Self.window else { return }
             state.lastIncrease = now
             state.rate = min(rate, present * 1.1)
@@ -110,7 +112,7 @@ public final class RateLimiter: Sendable {
         state.units = min(state.units, 0)
     }
 
-    /// Adds the units that the time since the last call brought.
+    /// Adds the units for the time since the last call.
     private func advance(_ state: inout State, to now: Date) {
         // A clock that was set back adds no units.
         let start = state.last ?? now
@@ -131,7 +133,7 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    /// Returns the seconds until a number of units is available.
+    /// Returns the number of seconds until a number of units is available.
     private static func time(for units: Double, _ rate: Double, _ phase: Phase?, _ now: Date) -> Double {
         guard let phase, phase.end > now else { return units / rate }
         let left = phase.end.timeIntervalSince(now)

@@ -1,6 +1,6 @@
-/// The results of a lookup, some names a request and a few requests at a time, in the order of the names.
+/// The results of a lookup in the order of the names, with several names per request and a few concurrent requests.
 struct SequentialLookups<Names: AsyncIteratorProtocol & Sendable>: UserLookupSource where Names.Element == String {
-    /// The maximum number of requests at a time. Graph itself works on few requests of a batch at once.
+    /// The maximum number of concurrent requests. Graph itself processes only a few requests of a batch concurrently.
     private static var maximumPending: Int { 4 }
 
     private let makeClient: @Sendable () async throws -> DirectoryClient
@@ -12,9 +12,11 @@ struct SequentialLookups<Names: AsyncIteratorProtocol & Sendable>: UserLookupSou
     /// The requests in progress, in the order of their names.
     private var pending: [Fetch<[UserLookup]>] = []
 
+    /// Creates the lookups.
+    ///
     /// - Parameters:
     ///   - chunkSize: The number of names for each call of `resolve`.
-    ///   - resolve: Returns the results of some names in their order. Its error ends the lookup.
+    ///   - resolve: Returns the results for some names in their order. Its error ends the lookup.
     init(
         makeClient: @escaping @Sendable () async throws -> DirectoryClient, names: Names, chunkSize: Int,
         resolve: @escaping @Sendable (DirectoryClient, [String]) async throws -> [UserLookup]
@@ -25,7 +27,7 @@ struct SequentialLookups<Names: AsyncIteratorProtocol & Sendable>: UserLookupSou
         self.resolve = resolve
     }
 
-    /// Looks up one name at a time, in a directory without batches.
+    /// Creates lookups of one name at a time, in a directory without batches.
     init(
         makeClient: @escaping @Sendable () async throws -> DirectoryClient, names: Names,
         find: @escaping @Sendable (DirectoryClient, String) async throws -> User
@@ -50,7 +52,7 @@ struct SequentialLookups<Names: AsyncIteratorProtocol & Sendable>: UserLookupSou
             client = known
         } else {
             let made = try await makeClient()
-            // All waits without a result in between come from one budget.
+            // All delays between two results share one time budget.
             client = made.sharing(made.makeBudget())
             self.client = client
         }
@@ -68,12 +70,12 @@ struct SequentialLookups<Names: AsyncIteratorProtocol & Sendable>: UserLookupSou
         }
         guard !pending.isEmpty else { return nil }
         let lookups = try await pending.removeFirst().value()
-        // A long lookup may wait often, but not for long without a result.
+        // A long lookup may wait often, but not long without a result.
         if !lookups.contains(where: \.isDelayed) { client.budget?.reset() }
         return lookups
     }
 
-    /// Whether an error concerns only this name. Any other error ends the lookup.
+    /// Returns whether an error applies only to this name. Any other error ends the lookup.
     private static func concernsOneName(_ kind: DirectoryError.Kind) -> Bool {
         switch kind {
         case .emptySearch, .invalidQuery, .notFound, .ambiguous, .badRequest, .notPermitted: true

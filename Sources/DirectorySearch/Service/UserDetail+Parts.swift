@@ -1,5 +1,5 @@
 extension UserDetail.Part {
-    /// Loads a part.
+    /// Creates a part by loading it.
     ///
     /// - Throws: Errors other than ``DirectoryError``.
     init(_ load: () async throws -> Value) async throws {

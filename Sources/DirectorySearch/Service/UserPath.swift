@@ -6,8 +6,8 @@ struct UserPath: Sendable {
 
     /// Creates the path of an identifier or a sign-in name.
     ///
-    /// The path contains a sign-in name that starts with `$`, or is the name of an operation, as a key in parentheses: Graph
-    /// reads it as a segment otherwise.
+    /// A sign-in name that starts with `$`, or equals the name of an operation, becomes a key in parentheses, because
+    /// Graph would treat it as a segment.
     init(_ identifierOrName: String) throws(DirectoryError) {
         try identifierOrName.checkIsName()
         name = identifierOrName
@@ -19,7 +19,7 @@ struct UserPath: Sendable {
         }
     }
 
-    /// Returns the query for the users with this mail address; `nil` if it cannot be one.
+    /// Returns the query for the users with this mail address, or `nil` if it cannot be a mail address.
     func mailQuery(select: [String]) -> UserQuery? {
         // Graph accepts at most 120 characters in a default `eq`.
         guard name.contains("@"), name.utf8.count <= 120 else { return nil }
