@@ -1,20 +1,20 @@
 import Platform
 
-/// An account as storage sees it: sealed bytes, and the values to find them.
+/// The storage's view of an account: encrypted bytes, and the values for finding them.
 public struct SealedRecord: Sendable, Equatable {
     /// The identifier of the account.
     public var id: String
     /// The name of the account type.
     public var type: String
-    /// The number of saved versions. The seal binds identifier, type and revision.
+    /// The number of saved versions. The encryption authenticates identifier, type and revision.
     public var revision: Int64
     /// The position in the order of accounts. Storage assigns it on insertion and never changes it.
     public var position: Int64
-    /// A digest of type, issuer and subject, by which a sign-in finds its account, or `nil` if it is not known.
+    /// A digest of type, issuer and subject, with which a sign-in finds its account, or `nil` if it is unknown.
     ///
-    /// It has 16 bytes and is made with a key that is derived from the store's. Several records may have the same one.
+    /// It has 16 bytes and is computed with a key derived from the store's. Several records can have the same digest.
     public var identity: [UInt8]?
-    /// The sealed contents.
+    /// The encrypted content.
     public var sealed: [UInt8]
 
     /// Creates a record.
@@ -30,7 +30,7 @@ public struct SealedRecord: Sendable, Equatable {
     }
 }
 
-/// An entry of the change log, by which processes learn of each other's changes.
+/// An entry of the change log, through which processes observe each other's changes.
 public struct StorageChange: Sendable, Equatable {
     /// The kinds of change.
     public enum Kind: String, Sendable {
@@ -38,13 +38,13 @@ public struct StorageChange: Sendable, Equatable {
         case added
         /// An account was removed.
         case removed
-        /// The tokens are new.
+        /// The tokens changed.
         case tokens
         /// The account needs a sign-in.
         case signInNeeded = "sign-in-needed"
         /// The app's own data changed.
         case userData = "user-data"
-        /// Name, claims or scope changed, by signing in again.
+        /// Name, claims or scope changed by a new sign-in.
         case profile
     }
 
@@ -65,25 +65,29 @@ public struct StorageChange: Sendable, Equatable {
         self.kind = kind
     }
 
-    /// Returns the changes after a sequence, or `nil` if the log no longer has the first of them.
+    /// Returns the changes after a sequence, or `nil` if the log does not contain the first of them.
     static func unbroken(_ changes: [StorageChange], after sequence: Int64) -> [StorageChange]? {
         if let first = changes.first, first.sequence > sequence + 1 { return nil }
         return changes
     }
 }
 
-/// A lock across processes, or a watch. It ends with ``release()`` or ``end()``, with the last reference to the value, and with the
-/// process.
+/// A lock across processes, or a watch.
+///
+/// It ends with ``release()`` or ``end()``, with the last reference to the value, and with the process.
 public protocol StorageLock: Sendable {
-    /// Checks that no other process can have the lock. Call it immediately before a request that only one process may send.
+    /// Checks that no other process can have the lock.
     ///
-    /// - Throws: ``StorageError`` of the kind busy if the lock was lost. Data that was read since may be outdated, so the caller
-    ///   must release the lock, and send nothing.
+    /// Call it immediately before a request that only one process may send.
+    ///
+    /// - Throws: ``StorageError`` of the kind busy if the lock was lost. Data read since may be outdated, so the caller
+    ///   must release the lock and send nothing.
     func confirm() async throws
     /// Ends the lock. A second call has no effect.
     func release()
-    /// Ends the lock, and returns when another process can have it, also if another call ends it. After ``confirm()``, call it instead
-    /// of ``release()``: a process that ends too early could make others wait.
+    /// Ends the lock and returns when another process can have it, even if another call ends it.
+    ///
+    /// After ``confirm()``, call it instead of ``release()``: a process that exits too early could make others wait.
     func end() async
 }
 
@@ -94,7 +98,7 @@ extension StorageLock {
     public func end() async { release() }
 }
 
-/// A lock that calls a function once, when it ends.
+/// A lock that calls a function once when it ends.
 package final class ReleaseHandle: StorageLock {
     private let once = Once()
     private let onRelease: @Sendable () -> Void
@@ -104,20 +108,21 @@ package final class ReleaseHandle: StorageLock {
     deinit { release() }
 }
 
-/// A storage of sealed records. It never sees a token.
+/// A storage of encrypted records. It never has access to a token.
 ///
-/// Every change is one transaction: durable when the call returns, or not made at all if the call throws.
-/// All functions throw ``StorageError``.
+/// Every change is one transaction: durable when the call returns, or without effect if the call throws. All functions
+/// throw ``StorageError``.
 public protocol AccountStorage: Sendable {
-    /// The location in words for people: a path, "memory".
+    /// A description of the location: a path, "memory".
     var location: String { get }
 
-    /// Returns whether there is no store yet, without creating one. The other functions create it.
+    /// Returns whether the store does not exist yet, without creating it. The other functions create it.
     func isMissing() async throws -> Bool
 
-    /// Returns a page of the records of a type, or of every type: the first `limit` of those with a greater position, in order
-    /// of position. An empty page is the end. A damaged record is included with the parts that can be read: its seal does not
-    /// open.
+    /// Returns a page of the records of a type, or of every type.
+    ///
+    /// It contains the first `limit` records with a greater position, in order of position. An empty page is the end. A
+    /// damaged record is included with its readable parts; it cannot be decrypted.
     func records(ofType type: String?, after position: Int64, limit: Int) async throws -> [SealedRecord]
     /// Returns the records of a type with this ``SealedRecord/identity``, in order of position.
     func records(ofType type: String, identity: [UInt8]) async throws -> [SealedRecord]
@@ -127,28 +132,34 @@ public protocol AccountStorage: Sendable {
     func count(ofType type: String?) async throws -> Int
     /// Returns the record with an identifier.
     func record(_ id: String) async throws -> SealedRecord?
-    /// Adds a record of revision 1 after all others. Returns its position, which is greater than 0, and the change's sequence.
+    /// Adds a record of revision 1 after all others.
+    ///
+    /// Returns its position, which is greater than 0, and the change's sequence.
     func insert(_ record: SealedRecord) async throws -> (position: Int64, sequence: Int64)
-    /// Replaces a record and its identity if the saved revision is one less than the new one, and otherwise returns `nil`.
-    /// Identifier, type and position stay.
+    /// Replaces a record and its identity if the saved revision is one less than the new one, and otherwise returns
+    /// `nil`.
+    ///
+    /// Identifier, type and position do not change.
     func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64?
-    /// Removes a record and returns the change's sequence, or `nil` if there is no such record.
+    /// Removes a record and returns the change's sequence, or `nil` if the record does not exist.
     func remove(_ id: String) async throws -> Int64?
 
-    /// Returns a small value that is saved next to the records. It is not sealed.
+    /// Returns a small value saved next to the records. It is not encrypted.
     func value(_ name: String) async throws -> [UInt8]?
     /// Sets a small value, or removes it if it is `nil`.
     func setValue(_ value: [UInt8]?, for name: String) async throws
 
     /// Returns the changes after a sequence, oldest first, or `nil` if the log does not reach back that far.
     func changes(after sequence: Int64) async throws -> [StorageChange]?
-    /// Returns the sequence of the newest change, or 0 if there is none.
+    /// Returns the sequence of the newest change, or 0 without changes.
     func lastSequence() async throws -> Int64
-    /// Calls `handler` after any process, including this one, may have changed something, until the returned value is released.
+    /// Calls `handler` after any process, including this one, may have changed the storage, until the returned value is
+    /// released.
+    ///
     /// Returns `nil` if the storage cannot detect changes.
     func watch(_ handler: @escaping @Sendable () -> Void) throws -> (any StorageLock)?
 
-    /// Checks, by writing, whether a record could be saved now. Call it before an action whose result must not be lost.
+    /// Checks with a write whether a record could be saved now. Call it before an action whose result must not be lost.
     func checkWritable() async throws
 
     /// Waits for the lock with a name.
@@ -158,10 +169,12 @@ public protocol AccountStorage: Sendable {
 }
 
 extension AccountStorage {
-    /// Whether there are no records.
+    /// Returns whether there are no records.
     package func isEmpty() async throws -> Bool { try await records(ofType: nil, after: 0, limit: 1).isEmpty }
 
-    /// Returns all records of a type, or of every type, in order: for tests and small stores, because all are in memory at once.
+    /// Returns all records of a type, or of every type, in order.
+    ///
+    /// For tests and small stores, because all are in memory together.
     package func records(ofType type: String?) async throws -> [SealedRecord] {
         var all: [SealedRecord] = []
         while true {
@@ -179,7 +192,9 @@ package enum RecordPage {
     /// The maximum number of records in a page.
     package static let size = 256
 
-    /// Returns the position after which the next page starts. Positions that do not increase are damage, and would never end.
+    /// Returns the position after which the next page starts.
+    ///
+    /// Positions that do not increase are damaged, and would cause an endless loop.
     package static func next(after last: Int64, _ end: Int64, location: String) throws(StorageError) -> Int64 {
         guard end > last else { throw .damagedOrder(location: location) }
         return end

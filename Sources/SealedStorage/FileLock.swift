@@ -4,12 +4,13 @@ import Synchronization
 
 /// Locks by name in one file: each name is one byte of the file, locked with an open-file-description lock.
 ///
-/// The kernel drops such a lock when the descriptor is closed, also at the end of the process. Threads of one process wait
-/// for each other like processes do. The contents of the file only tell who holds the locks: see ``LockHolder``.
+/// The kernel releases such a lock when the descriptor is closed, including at the end of the process. Threads of one
+/// process wait for each other like processes do. The content of the file only identifies the lock holders: see
+/// ``LockHolder``.
 package struct FileLock: Sendable {
     let path: String
     let sleep: @Sendable (Duration) async throws -> Void
-    /// Requests the lock of one byte; returns 0 or the error number.
+    /// Requests the lock of one byte. Returns 0 or the error number.
     var request: @Sendable (_ file: Int32, _ byte: off_t) -> Int32 = { OpenFileLock.lock($0, byte: $1) }
 
     /// Tries once. Returns `nil` if another holder has the lock.
@@ -21,7 +22,7 @@ package struct FileLock: Sendable {
         case 0 where Self.isCurrent(file, path):
             LockHolder.save(byte: byte, in: file)
             return HeldFileLock(file: file, path: path, byte: byte)
-        // Another holder has it. Or another process removed the file, and the next holder locks a new file.
+        // Another holder has the lock, or another process removed the file, and the next holder locks a new file.
         case 0, EAGAIN, EACCES:
             close(file)
             return nil
@@ -34,10 +35,10 @@ package struct FileLock: Sendable {
         }
     }
 
-    /// Waits without blocking a thread: the kernel cannot wake a task.
+    /// Waits without blocking a thread, because the kernel cannot wake a task.
     ///
-    /// - Throws: `CancellationError`; ``StorageError``, of the kind busy after the time limit and if `sleep` throws because the
-    ///   caller has no more time.
+    /// - Throws: `CancellationError`; ``StorageError``, of the kind busy after the time limit and if `sleep` throws
+    ///   because the caller has no more time.
     func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
         let start = ContinuousClock.now
         do {
@@ -50,7 +51,7 @@ package struct FileLock: Sendable {
         throw error
     }
 
-    /// Returns whether the path is still the name of this file: other processes lock the file that is there.
+    /// Returns whether the path still refers to this file: other processes lock the file at the path.
     fileprivate static func isCurrent(_ file: Int32, _ path: String) -> Bool {
         var opened = stat()
         var named = stat()
@@ -93,7 +94,8 @@ private final class HeldFileLock: StorageLock {
                 reason: "the lock file was removed or replaced, so that another process may have the lock too",
                 hint: "try again; no request was sent")
         }
-        // The holder of the same lock in a file that was removed, moved or restored since, or in the folder of a hard link.
+        // Another process holds the same lock in a file that was since removed, moved or restored, or in the folder of
+        // a hard link.
         guard OpenFileLock.fileCount(ofByte: byte) <= 1 else {
             throw StorageError(
                 .busy, location: path,

@@ -1,11 +1,12 @@
-/// A storage that may have records without ``SealedRecord/identity``, because an older program saved them.
+/// A storage that can contain records without ``SealedRecord/identity``, because an older program saved them.
 ///
-/// Only the store can open their seals, so the store computes the identities.
+/// Only the store can decrypt them, so the store computes the identities.
 package protocol IdentityBackfill: AccountStorage {
     /// Returns the first `limit` records of a type with a greater position and no identity, in order of position.
     func unidentifiedRecords(ofType type: String, after position: Int64, limit: Int) async throws -> [SealedRecord]
-    /// Sets identities in one transaction, except of records that another process replaced or removed. This is not a change of
-    /// the accounts: revisions and change log stay as they are.
+    /// Sets identities in one transaction, except for records that another process replaced or removed.
+    ///
+    /// This is not a change of the accounts: revisions and change log do not change.
     func identify(_ records: [SealedRecord]) async throws
 }
 

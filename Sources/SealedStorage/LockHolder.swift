@@ -8,7 +8,7 @@ package struct LockHolder: Sendable, Equatable {
     package let name: String
     /// Whether a signal stopped it.
     package let isStopped: Bool
-    /// How long it has held the lock, in seconds, if it is known.
+    /// The number of seconds since it acquired the lock, if known.
     package let seconds: Int64?
     /// The name of its machine, or `nil` for this one.
     package let machine: String?
@@ -23,26 +23,26 @@ package struct LockHolder: Sendable, Equatable {
 
     /// Returns the process and its state, such as "process 1234 (lodge) has held the lock for 3 s".
     ///
-    /// - Parameter lock: A text that names the lock.
+    /// - Parameter lock: A phrase for the lock.
     package func holds(_ lock: String) -> String {
         let place = machine.map { " on \($0.visible)" } ?? ""
         return "process \(process) (\(name.visible)\(isStopped ? ", stopped" : ""))\(place) "
             + (seconds.map { "has held \(lock) for \($0) s" } ?? "holds \(lock)")
     }
 
-    /// The command that lets it continue or end. Ended with SIGTERM, lodge completes and saves a token request that it sent.
+    /// The command that continues or ends it. After SIGTERM, lodge completes and saves a sent token request.
     package var remedy: Hint {
         if isStopped { return "wait for it, or let it continue: kill -CONT \(process)" }
         return "wait for it, or end it\(machine == nil ? "" : " there"): kill \(process)"
     }
 }
 
-// The lock file has room for a fixed number of entries. An entry tells the byte of a lock and the process that has it, as text of a
-// fixed length. Two locks can have the same entry; then the process of one of them is unknown.
+// The lock file has a fixed number of entries. An entry contains the byte of a lock and the process that holds it, as
+// text of a fixed length. Two locks can have the same entry; then the process of one of them is unknown.
 //
-// An entry is written after its lock is taken and removed before it is released. If the holder was killed, the entry remains, but
-// its process no longer runs: its ID and start identify it. So no entry names a process that does not hold the lock, and the
-// kernel alone decides who does.
+// An entry is written after its lock is acquired and removed before it is released. If the holder was killed, the entry
+// remains, but its process does not exist any more: its ID and start time identify it. So every valid entry names a
+// holder, and only the kernel decides who holds the lock.
 extension LockHolder {
     private static let entryCount: off_t = 1024
     private static let entrySize = 96

@@ -1,7 +1,9 @@
 import Platform
 import Synchronization
 
-/// Accounts for the life of the process: for tests, and for programs that must not write. Several stores may share one.
+/// Accounts in memory for the lifetime of the process: for tests, and for programs that must not write.
+///
+/// Several stores can share one.
 public actor MemoryStorage: AccountStorage {
     private var records: [String: SealedRecord] = [:]
     /// The identifiers in order of position, for each type and, with the key `nil`, for all types.
@@ -17,13 +19,13 @@ public actor MemoryStorage: AccountStorage {
     private var lastTicket = 0
     private nonisolated let watchers = Mutex<[Int: @Sendable () -> Void]>([:])
 
-    /// The location in words, such as "memory".
+    /// A description of the location, such as "memory".
     public nonisolated let location: String
 
     /// Creates an empty storage.
     public init() { location = "memory" }
 
-    /// Creates an empty storage that stands for one that does not exist yet.
+    /// Creates an empty storage instead of one that does not exist yet.
     package init(inPlaceOf location: String) { self.location = location }
 
     /// Returns `false`: memory needs no preparation.

@@ -1,10 +1,11 @@
 import JOSE
 import Platform
 
-/// A storage that writes a sealed record to a file of this machine while its database cannot be changed: another program uses the
-/// database, the disk is full, or the server is unreachable.
+/// A storage that writes an encrypted record to a local file while its database cannot be changed.
+///
+/// This happens if another program uses the database, the disk is full, or the server is unreachable.
 package protocol RecordRescue: AccountStorage {
-    /// The folder of the rescue files, or `nil` if the program named none.
+    /// The folder of the rescue files, or `nil` if the program specified none.
     nonisolated var rescueFolder: RescueFolder? { get }
     /// Whether other machines use the storage. They cannot read the rescue files, and may send the old refresh token.
     nonisolated var isShared: Bool { get }
@@ -15,26 +16,28 @@ extension AccountStorage {
     package var isSharedByMachines: Bool { (self as? any RecordRescue)?.isShared == true }
 }
 
-/// A file with a sealed record that a storage could not save.
+/// A file with an encrypted record that a storage could not save.
 package struct RescueFile: Sendable, Equatable {
     /// The path of the file.
     package let path: String
-    /// The sealed contents, or `nil` if the file is damaged.
+    /// The encrypted content, or `nil` if the file is damaged.
     package let record: SealedRecord?
 }
 
-/// The folder of the rescue files of a storage. There is at most one file for each account.
+/// The folder of the rescue files of a storage, with at most one file for each account.
 package actor RescueFolder {
     private nonisolated let folder: StoreLocation
     private let thread = SerialThread()
 
-    /// The folder's own thread, because it waits for the disk. The storage's may wait for its database then.
+    /// The executor of a separate thread, because disk access blocks.
+    ///
+    /// The storage's thread may be waiting for its database.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     private static let prefix = "accounts.rescue-"
     private static let damagedMark = ".damaged-"
     private static let maximumSize = 4 << 20
-    /// The number of files that are read: another program can have created any number.
+    /// The maximum number of files to read, because another program can create any number.
     private static let maximumCount = 1_000
 
     private struct Contents: Codable {
@@ -44,10 +47,10 @@ package actor RescueFolder {
         let sealed: Data
     }
 
-    /// Creates the value for a folder, which the first rescue creates if it is missing.
+    /// Creates access to a folder. The first rescue creates the folder if it is missing.
     package init(_ folder: StoreLocation) { self.folder = folder }
 
-    /// Returns the path for an account. Its identifier can have characters that a file name cannot have.
+    /// Returns the path for an account. Its identifier can have characters that are invalid in a file name.
     private nonisolated func path(_ id: String) -> String {
         let name = SHA2.sha256.digest(Array(id.utf8)).prefix(16).map { byte in
             (byte < 16 ? "0" : "") + String(byte, radix: 16)
@@ -55,7 +58,7 @@ package actor RescueFolder {
         return folder.file(Self.prefix + name.joined())
     }
 
-    /// Writes a record to the rescue file of its account, durably and in one step, and returns the path.
+    /// Writes a record to the rescue file of its account, durably and atomically, and returns the path.
     package func save(_ record: SealedRecord) throws -> String {
         let path = path(record.id)
         let contents = Contents(
@@ -63,7 +66,7 @@ package actor RescueFolder {
         guard let bytes = try? JSONEncoder().encode(contents), let random = try? SecureRandom.bytes(9) else {
             throw StorageError(.other, location: path, reason: "no memory or randomness", hint: "try again")
         }
-        // An existing folder is not checked: the tokens must not be lost.
+        // An existing folder is not checked: saving the tokens is more important.
         if access(folder.path, F_OK) != 0 { try folder.prepare() }
         let suffix = Base64URL.encode(random)
         var result = OwnerOnlyFile.create(path, Array(bytes), suffix: suffix)
@@ -101,13 +104,13 @@ package actor RescueFolder {
 
     /// Returns all rescue files.
     package func files() throws -> [RescueFile] {
-        // Longer names are damaged files, and files that a process was writing when it ended.
+        // Longer names are damaged files, and files of a process that exited while writing.
         let length = Self.prefix.utf8.count + 32
         let names = names.filter { $0.utf8.count == length }
         return try names.prefix(Self.maximumCount).compactMap { try file(at: folder.file($0)) }
     }
 
-    /// Removes the rescue file of an account, if there is one.
+    /// Removes the rescue file of an account, if it exists.
     package func remove(_ id: String) {
         let path = path(id)
         if unlink(path) == 0 { OwnerOnlyFile.syncDirectory(of: path) }
@@ -117,7 +120,7 @@ package actor RescueFolder {
     package func setAside(_ file: RescueFile) throws {
         for number in 1...100 {
             let target = file.path + Self.damagedMark + String(number)
-            // A link fails if the name is taken; renaming would replace the other file.
+            // A link fails if the name exists; renaming would replace the other file.
             if link(file.path, target) == 0 {
                 unlink(file.path)
                 OwnerOnlyFile.syncDirectory(of: target)

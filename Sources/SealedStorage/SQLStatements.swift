@@ -7,7 +7,7 @@ package enum SQLValue: Equatable, Sendable {
     case blob([UInt8])
     case null
 
-    /// The string, or another kind of value as a string.
+    /// The string, or another type of value as a string.
     package var text: String {
         switch self {
         case .integer(let number): String(number)
@@ -17,7 +17,7 @@ package enum SQLValue: Equatable, Sendable {
         }
     }
 
-    /// The number, or 0 for another kind of value.
+    /// The number, or 0 for another type of value.
     package var integer: Int64 {
         if case .integer(let number) = self { number } else { 0 }
     }
@@ -32,7 +32,7 @@ package enum SQLValue: Equatable, Sendable {
     }
 }
 
-/// A statement in SQL with its parameters.
+/// An SQL statement with its parameters.
 package struct SQLStatement: Sendable {
     package let text: String
     package let parameters: [SQLValue]
@@ -43,11 +43,12 @@ package struct SQLStatement: Sendable {
     }
 }
 
-/// The statements that every storage in SQL uses.
+/// The statements shared by all SQL storages.
 ///
-/// The parameters are `$1`, `$2`, … in the order of their first use, because SQLite counts them and PostgreSQL reads the number.
+/// The parameters are `$1`, `$2`, … in the order of their first use, because SQLite counts them and PostgreSQL reads
+/// the number.
 package struct SQLStatements: Sendable {
-    /// The number of changes that remain in the log. A process that missed more learns only that there were changes.
+    /// The number of changes in the log. A process that missed more learns only that there were changes.
     package static let maximumChanges: Int64 = 10_000
 
     /// The start of each query of records; ``SealedRecord/init(row:)`` reads its rows.
@@ -102,7 +103,7 @@ package struct SQLStatements: Sendable {
             """, [.text(name), .blob(value)])
     }
 
-    /// Deletes the oldest changes. Returns `nil` except after every 256th change.
+    /// Returns the statement that deletes the oldest changes, or `nil` except after every 256th change.
     package func pruneChanges(after sequence: Int64) -> SQLStatement? {
         guard sequence % 256 == 0 else { return nil }
         return SQLStatement(
@@ -113,7 +114,7 @@ package struct SQLStatements: Sendable {
 extension SealedRecord {
     /// Creates a record from a row of ``SQLStatements/selectRecords``.
     ///
-    /// Damage may have changed the kind of a value. The seal of such a record does not open, and the store reports the record.
+    /// Damage may have changed the type of a value. Such a record cannot be decrypted, and the store reports it.
     package init(row: [SQLValue]) {
         func value(_ index: Int) -> SQLValue { index < row.count ? row[index] : .null }
         self.init(
@@ -127,7 +128,9 @@ extension SealedRecord {
 }
 
 extension StorageChange {
-    /// Creates a change from sequence, identifier, type and kind. Returns `nil` for a row that is damaged or of a later version.
+    /// Creates a change from sequence, identifier, type and kind.
+    ///
+    /// Returns `nil` for a row that is damaged or from a later version.
     package init?(row: some Collection<SQLValue>) {
         let row = Array(row)
         guard row.count == 4, case .integer(let sequence) = row[0], case .text(let id) = row[1],

@@ -1,7 +1,7 @@
 import Platform
 import CSQLite
 
-/// A connection to a SQLite file. One thread at a time uses it. It closes when the last reference is released.
+/// A connection to a SQLite file, for one thread at a time. It closes with the last reference.
 package final class SQLiteConnection {
     private var database: OpaquePointer?
     private var statements: [String: OpaquePointer] = [:]
@@ -27,7 +27,7 @@ package final class SQLiteConnection {
         sqlite3_close_v2(database)
     }
 
-    /// Whether the file can only be read.
+    /// Whether the file is read-only.
     var isReadOnly: Bool { sqlite3_db_readonly(database, "main") == 1 }
 
     /// The number of rows that the last statement changed.
@@ -55,7 +55,7 @@ package final class SQLiteConnection {
         try run(statement.text, statement.parameters)
     }
 
-    /// Runs a statement and returns its rows. The connection prepares each text once.
+    /// Runs a statement and returns its rows. The connection prepares each statement once.
     @discardableResult
     package func run(_ sql: String, _ parameters: [SQLValue] = []) throws(StorageError) -> [[SQLValue]] {
         let statement = try prepared(sql)
@@ -154,7 +154,7 @@ package final class SQLiteConnection {
     }
 
     private func storageError(_ code: Int32) -> StorageError {
-        // SQLite's sentence names tables and columns, never values.
+        // SQLite's message contains tables and columns, never values.
         let reason = database.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
         func error(_ kind: StorageError.Kind, _ hint: Hint) -> StorageError {
             StorageError(kind, location: path, reason: reason, hint: hint)

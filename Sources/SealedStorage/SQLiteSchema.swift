@@ -39,7 +39,7 @@ enum SQLiteSchema {
         do throws(StorageError) {
             return try migrate(connection)
         } catch {
-            // An earlier version can be read without a migration.
+            // An earlier version is readable without a migration.
             guard [.readOnly, .noPermission, .full].contains(error.kind) else { throw error }
             return found
         }
@@ -60,7 +60,7 @@ enum SQLiteSchema {
         }
     }
 
-    /// Returns the version if this library knows it.
+    /// Returns the version, or throws if this library does not know it.
     private static func checked(_ connection: SQLiteConnection) throws(StorageError) -> Int64 {
         guard case .integer(let found)? = try connection.run("PRAGMA user_version").first?.first,
             case .integer(let application)? = try connection.run("PRAGMA application_id").first?.first,

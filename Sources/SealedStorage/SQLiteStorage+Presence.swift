@@ -1,9 +1,10 @@
 import Platform
 
 extension SQLiteStorage {
-    /// Returns whether there is no store yet, without creating one.
+    /// Returns whether the store does not exist yet, without creating it.
     ///
-    /// - Throws: ``StorageError`` if the folder cannot be used for a store, or if it had one whose file was removed.
+    /// - Throws: ``StorageError`` if the folder cannot be used for a store, or if the file of a store was removed from
+    ///   it.
     public nonisolated func isMissing() throws(StorageError) -> Bool {
         var status = stat()
         if !file.folder.path.isEmpty, lstat(file.folder.path, &status) != 0 { return errno == ENOENT }
@@ -13,10 +14,10 @@ extension SQLiteStorage {
         return true
     }
 
-    /// Whether the file has more than one name. Processes that open it by different names do not see the locks of each other.
+    /// Whether the file has several names. Processes that open it by different names do not see each other's locks.
     package nonisolated var hasOtherNames: Bool { file.hasOtherNames }
 
-    /// Returns the error of the nearest existing folder above the store if it is not writable.
+    /// Returns the error of the nearest existing parent folder if it is not writable.
     package nonisolated func unwritableFolder() -> StorageError? {
         var folder = location
         repeat { folder = OwnerOnlyFile.directory(of: folder) } while access(folder, F_OK) != 0 && folder.count > 1

@@ -6,19 +6,19 @@ public struct SalvageReport: Sendable, Equatable {
     public let path: String
     /// The number of copied records.
     public let records: Int
-    /// The number of copied records that open with the key, or `nil` without a key.
+    /// The number of copied records that can be decrypted, or `nil` without a key.
     public let opening: Int?
     /// The number of records that the damaged file lists but that cannot be read.
     public let lost: Int
 }
 
-/// The key of a store, as far as the storage needs it: the storage itself never opens a record.
+/// The functions of a store's key that the storage needs. The storage itself never decrypts a record.
 package struct RecordKey: Sendable {
-    /// Returns whether a record opens with the key.
+    /// Returns whether the key can decrypt a record.
     package var opens: @Sendable (SealedRecord) -> Bool
-    /// Returns whether a saved check value was made with the key.
+    /// Returns whether a saved check value was created with the key.
     package var matches: @Sendable ([UInt8]) -> Bool
-    /// The saved value that identifies the key, or `nil` if it cannot be made.
+    /// The saved value that identifies the key, or `nil` if it cannot be computed.
     package var checkValue: (name: String, value: [UInt8])?
 
     /// Creates a key from its functions and its check value.
@@ -36,7 +36,7 @@ extension SQLiteStorage {
     /// The name of the new file.
     public static let salvageName = "accounts.salvaged.sqlite"
 
-    /// Returns at most 20 errors that SQLite finds in the file. SQLite reads the complete file.
+    /// Returns at most 20 errors that SQLite finds in the file. Reads the complete file.
     ///
     /// - Throws: ``StorageError`` if the file cannot be read.
     public func errors() throws -> [String] {
@@ -54,15 +54,18 @@ extension SQLiteStorage {
             hint: "restore a copy, or copy the readable accounts: \(StorageRemedy.salvage)")
     }
 
-    /// Copies the readable records of a damaged store to a new file in the same folder, in one step. It changes no existing file.
+    /// Copies the readable records of a damaged store atomically to a new file in the same folder.
+    ///
+    /// Changes no existing file.
+    ///
     /// All records are in memory during the copy.
     ///
-    /// - Parameter key: The key of the store. If there are several records with an identifier, it chooses one that opens, and a
-    ///   lost ``RecordKey/checkValue`` is written again.
+    /// - Parameter key: The key of the store. It selects a record that can be decrypted among several with the same
+    ///   identifier, and a lost ``RecordKey/checkValue`` is written again.
     /// - Throws: ``StorageError`` if the file cannot be read or contains no readable record, or if the new file exists.
     package func salvage(opening key: RecordKey?) throws -> SalvageReport {
         let path = file.folder.file(Self.salvageName)
-        // Unlike the usual connection, this one does not check the file when it opens it.
+        // Unlike the usual connection, this one does not check the file when opening it.
         let source = try SQLiteConnection(path: location)
         let hasIdentities = (try? source.run("SELECT identity FROM accounts LIMIT 0")) != nil
         let query = SQLStatements(hasIdentities: hasIdentities).selectRecords + " NOT INDEXED WHERE rowid = ?"
@@ -102,8 +105,9 @@ extension SQLiteStorage {
         return SalvageReport(path: path, records: records.count, opening: opening, lost: lost)
     }
 
-    /// Returns the row numbers of a table: from its start, from its end, from each index, and all numbers in between. A damaged
-    /// page hides different rows from each of these queries.
+    /// Returns the row numbers of a table: from its start, from its end, from each index, and all numbers in between.
+    ///
+    /// A damaged page hides different rows from each of these queries.
     private static func rows(of table: String, _ source: SQLiteConnection) -> [Int64] {
         var queries = ["ASC", "DESC"].map { "SELECT rowid FROM \(table) NOT INDEXED ORDER BY rowid \($0)" }
         let indexes = source.readable("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = '\(table)'")
@@ -127,7 +131,7 @@ extension SQLiteStorage {
     /// The limit of row numbers, because a damaged file could list them endlessly.
     private static let maximumRows = 1_000_000
 
-    /// Returns the record that opens, or otherwise the newer record.
+    /// Returns the record that can be decrypted, or otherwise the newer record.
     private static func better(_ one: SealedRecord?, _ other: SealedRecord, _ key: RecordKey?) -> SealedRecord {
         guard let one else { return other }
         if let key, key.opens(one) != key.opens(other) { return key.opens(one) ? one : other }
@@ -140,7 +144,7 @@ extension SQLiteStorage {
         let memory = try SQLiteSchema.emptyDatabase()
         try memory.transaction { () throws(StorageError) in
             for (index, record) in records.enumerated() {
-                // The old positions may be damaged or equal.
+                // The old positions may be damaged or duplicate.
                 try memory.run(SQLiteSchema.insertion(record, at: Int64(index + 1)))
             }
             for fact in facts {

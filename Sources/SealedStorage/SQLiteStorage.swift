@@ -2,13 +2,14 @@ import Platform
 
 /// Accounts in one SQLite file, shared by all processes of the user.
 ///
-/// The file is `accounts.sqlite` in the store's folder, with mode 0600, next to the lock file `accounts.lock` and SQLite's
-/// journal. A copy of the store is a copy of the whole folder: SQLite applies the journal to the file that is next to it. Every
-/// process must use the same path: a hard link to the file has another lock file and another journal. Every change is a
-/// transaction that is on the disk when the call returns (`synchronous=FULL`).
-/// The storage uses a rollback journal instead of a write-ahead log: a reader then needs no shared memory, so that it can read
-/// a store on a read-only medium, and a short-lived process opens and closes the file without extra cost. The journal remains
-/// between transactions, because its space is part of the reserve of ``checkWritable()``.
+/// The file is `accounts.sqlite` in the store's folder, with mode 0600, next to the lock file `accounts.lock` and
+/// SQLite's journal. A copy of the store is a copy of the whole folder: SQLite applies the journal to the file next to
+/// it. Every process must use the same path: a hard link to the file has another lock file and another journal. Every
+/// change is a transaction that is on the disk when the call returns (`synchronous=FULL`).
+///
+/// The storage uses a rollback journal instead of a write-ahead log: a reader then needs no shared memory, so that it
+/// can read a store on a read-only medium, and a short-lived process opens and closes the file without extra cost. The
+/// journal remains between transactions, because its space is part of the reserve of ``checkWritable()``.
 public actor SQLiteStorage: AccountStorage, RecordRescue {
     nonisolated let file: SQLiteStoreFile
     private let locks: FileLock
@@ -25,10 +26,10 @@ public actor SQLiteStorage: AccountStorage, RecordRescue {
     /// The path of the file.
     public nonisolated var location: String { file.path }
 
-    /// The storage's own thread, because SQLite waits for the disk and for other processes.
+    /// The executor of a separate thread, because SQLite waits for the disk and for other processes.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// Creates a storage in a folder. It opens or creates the file on first use.
+    /// Creates a storage in a folder. Opens or creates the file on first use.
     public init(
         directory: StoreLocation,
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -146,7 +147,7 @@ public actor SQLiteStorage: AccountStorage, RecordRescue {
             guard case .text(let type)? = rows.first?.first else { return nil }
             return try note(id, type, .removed, connection)
         }
-        // The journal still contains the removed record, sealed. SQLite deletes it unless another process uses it.
+        // The journal still contains the removed record, encrypted. SQLite deletes it unless another process uses it.
         if sequence != nil { try? connection.execute("PRAGMA journal_mode=DELETE; PRAGMA journal_mode=PERSIST") }
         return sequence
     }
@@ -177,8 +178,10 @@ public actor SQLiteStorage: AccountStorage, RecordRescue {
     /// The number of bytes to reserve in the file and in its journal.
     private static let reservedSpace: Int64 = 64 * 1024
 
-    /// Writes and removes a block of zeros. Its space remains in the file as free pages, and in the journal, so that a record of
-    /// usual size can be saved even if the disk is full by then.
+    /// Writes and removes a block of zeros.
+    ///
+    /// Its space remains in the file as free pages, and in the journal, so that a record of usual size can be saved
+    /// even if the disk becomes full.
     public func checkWritable() throws { try reserve(setting: nil) }
 
     private func reserve(setting fact: (name: String, value: [UInt8])?) throws {
@@ -191,7 +194,7 @@ public actor SQLiteStorage: AccountStorage, RecordRescue {
         // A process that was killed here may have left its block.
         let block = "INSERT OR REPLACE INTO facts (name, value) VALUES ('reserved', zeroblob(?))"
         if try hasReservedSpace(connection) {
-            // The space is free, but the file may not be writable.
+            // The space is reserved, but the file may not be writable.
             if let fact { return try setValue(fact.value, for: fact.name) }
             try connection.run(block, [.integer(1)])
             return

@@ -11,7 +11,7 @@ struct SQLiteStoreFile: Sendable {
         path = folder.databaseFile
     }
 
-    /// The device and the inode of a file.
+    /// The device and inode of a file.
     struct Identity: Equatable {
         let device: UInt64
         let inode: UInt64
@@ -25,11 +25,11 @@ struct SQLiteStoreFile: Sendable {
             device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino))
     }
 
-    /// Opens the file, and creates it with its folder if it does not exist.
+    /// Opens the file. Creates it with its folder if it does not exist.
     func open() throws(StorageError) -> SQLiteConnection {
         try folder.prepare()
         try check(stat(of: path, doing: "opening the file", creating: create))
-        // SQLite rejects links in any part of a path. The user created the links above the file, so they are resolved first.
+        // SQLite rejects symbolic links. Resolve the parent folders first, because the user created those links.
         return try SQLiteConnection(path: folder.resolved().databaseFile)
     }
 
@@ -40,7 +40,7 @@ struct SQLiteStoreFile: Sendable {
                 hint: "\(StorageRemedy.chooseStore(.other))"
             )
         }
-        // A new file appears with its contents, so an empty one is always damaged.
+        // A new file appears with its content, so an empty file is always damaged.
         guard status.st_size > 0 else {
             throw StorageError(
                 .notAStore, location: path, reason: "it is empty, which a store never is: it was cut off",
@@ -52,21 +52,23 @@ struct SQLiteStoreFile: Sendable {
         }
     }
 
-    /// Whether the file has more than one name. Processes that open it by different names use different locks and journals.
+    /// Whether the file has several names. Processes that open it by different names use different locks and journals.
     var hasOtherNames: Bool {
         var status = stat()
         return lstat(path, &status) == 0 && status.st_nlink > 1
     }
 
-    /// Checks that a missing file is a new store, and not a store whose file was removed. The files next to it are created
-    /// after it, so they show that it existed. SQLite would apply an old journal to a new file, and damage it.
+    /// Checks that a missing file is a new store, not a store whose file was removed.
+    ///
+    /// The files next to it are created after it, so they show that it existed. SQLite would apply an old journal to a
+    /// new file and damage it.
     ///
     /// - Throws: ``StorageError`` if the file was removed.
     func checkIsNew() throws(StorageError) {
         let files = ["-journal", "-wal", "-shm"].map { path + $0 } + [folder.keyFile]
         var status = stat()
         let found = files.filter { lstat($0, &status) == 0 }
-        // If it exists by now, another process has just created it.
+        // If it exists now, another process has just created it.
         guard !found.isEmpty, identity() == nil else { return }
         let names = found.map { $0.dropFirst(folder.file("").count) }.joined(separator: " and ")
         throw StorageError(
@@ -84,8 +86,9 @@ struct SQLiteStoreFile: Sendable {
         }
     }
 
-    /// Creates a file with the contents of a database in memory, in one step and with mode 0600. SQLite gives its journal the
-    /// same mode. Returns the error number if the file cannot be created.
+    /// Creates a file with the content of an in-memory database, atomically and with mode 0600.
+    ///
+    /// SQLite gives its journal the same mode. Returns the error number if the file cannot be created.
     static func create(_ path: String, from memory: SQLiteConnection) throws(StorageError) -> Int32? {
         guard let image = memory.image(), let random = try? SecureRandom.bytes(9) else {
             throw StorageError(

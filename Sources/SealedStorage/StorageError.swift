@@ -8,13 +8,13 @@ public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible 
         case notAStore
         /// A later version wrote the store.
         case laterVersion
-        /// The location can only be read.
+        /// The location is read-only.
         case readOnly
         /// The process lacks the permission.
         case noPermission
         /// Another user owns the location, or other users can read or change it.
         case insecure
-        /// No space is left.
+        /// The disk is full.
         case full
         /// Another process holds a lock for too long, or the server is unreachable.
         case busy
@@ -26,15 +26,15 @@ public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible 
     public var kind: Kind
     /// The location of the storage or of the file.
     public var location: String
-    /// The reason, as the system reports it.
+    /// The reason from the system.
     public var reason: String
     /// A sentence that tells the user how to solve the problem.
     public var hint: Hint
-    /// Whether the time limit of a lock that another process holds is over.
+    /// Whether the wait for a lock of another process timed out.
     package var isLockTimeout = false
-    /// Whether no process holds the lock that the caller waited for, but the request of its last holder may be in progress.
+    /// Whether no process holds the requested lock, but the request of its last holder may be in progress.
     package var isLeased = false
-    /// The process that holds the lock that the caller waited for, if it is known.
+    /// The process that holds the requested lock, if known.
     package var lockHolder: LockHolder?
 
     /// Creates an error.
@@ -58,7 +58,7 @@ extension StorageError {
         return error
     }
 
-    /// Returns the error for an error number of the system.
+    /// Returns the error for a system error number.
     package static func system(_ code: Int32, location: String, doing action: String) -> StorageError {
         let (kind, hint): (Kind, Hint) =
             switch code {
@@ -72,7 +72,7 @@ extension StorageError {
         return StorageError(kind, location: location, reason: reason, hint: hint)
     }
 
-    /// Returns the error for a file system on which processes cannot exclude each other, such as some network file systems.
+    /// Returns the error for a file system without working locks, such as some network file systems.
     static func noLocks(location: String, reason: String) -> StorageError {
         StorageError(
             .other, location: location,
@@ -80,12 +80,12 @@ extension StorageError {
             hint: "\(StorageRemedy.chooseStore(.local))")
     }
 
-    /// Returns the error for a new record with the identifier of another one.
+    /// Returns the error for a new record with an existing identifier.
     package static func duplicateIdentifier(location: String) -> StorageError {
         StorageError(.other, location: location, reason: "the identifier is taken", hint: "use another identifier")
     }
 
-    /// Returns the error for tables of a version that this library does not know.
+    /// Returns the error for tables of an unknown later version.
     package static func laterVersion(
         _ found: Int64, known: Int64, location: String, alternative: Hint
     ) -> StorageError {
@@ -104,7 +104,7 @@ extension StorageError {
 }
 
 extension stat {
-    /// Reads the status of a file or folder, which `create` creates if it does not exist.
+    /// Creates the status of a file or folder, which `create` creates if it does not exist.
     init(
         of path: String, doing action: String, creating create: () throws(StorageError) -> Void
     ) throws(StorageError) {

@@ -1,18 +1,18 @@
 import Platform
 
-/// An action that solves a problem of a store.
+/// A remedy for a problem of a store.
 public enum StorageRemedy: SuggestedAction {
     /// The kinds of folder that a store needs.
     public enum Folder: String, Sendable {
         /// Any folder, because the default location is not set.
         case any = "a folder"
-        /// Another folder than this one.
+        /// A folder different from this one.
         case other = "another folder"
         /// A folder that belongs to the user.
         case own = "a folder that you own"
         /// A folder on a disk of this machine.
         case local = "a folder on a local disk"
-        /// A folder that can be written to.
+        /// A writable folder.
         case writable = "a writable folder"
     }
 

@@ -5,16 +5,16 @@ public struct StoreLocation: Sendable, Equatable {
     /// The path of the folder.
     public let path: String
 
-    /// Creates the location with a path.
+    /// Creates a location from a path.
     public init(_ path: String) {
         self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     }
 
     /// Creates the user's default location for an application: `$XDG_DATA_HOME/<application>` or
-    /// `~/.local/share/<application>`, on Apple's systems `~/Library/Application Support/<application>`.
+    /// `~/.local/share/<application>`, on Apple platforms `~/Library/Application Support/<application>`.
     ///
-    /// If the environment names no home, or the identifier is not one part of a path, the path is empty, and the store cannot be opened: it
-    /// never writes to the current folder.
+    /// If the environment has no home folder, or the identifier is not one part of a path, the path is empty, and the
+    /// store cannot be opened: it never writes to the current folder.
     ///
     /// - Parameter application: The identifier of the application, such as `com.example.people`.
     public init(
@@ -36,7 +36,7 @@ public struct StoreLocation: Sendable, Equatable {
     /// The reason why there is no default location.
     package static let homeless = "HOME is not set to an absolute path"
 
-    /// Returns the location with the real path, in which no part is a link.
+    /// Returns the location with all links in the path resolved.
     package func resolved() throws(StorageError) -> StoreLocation {
         guard let real = OwnerOnlyFile.resolved(path) else {
             throw .system(errno, location: path, doing: "following the path")
@@ -51,10 +51,10 @@ public struct StoreLocation: Sendable, Equatable {
     package var databaseFile: String { file("accounts.sqlite") }
     /// The file of the locks.
     package var lockFile: String { file("accounts.lock") }
-    /// The file of the key that seals the records, if the user stores it in this folder.
+    /// The file of the key for the records, if the user stores it in this folder.
     package var keyFile: String { file("accounts.key") }
 
-    /// Creates the folder and those above it if it is missing, and checks that only this user can read it.
+    /// Creates the folder and its parent folders if missing, and checks that only this user can read it.
     ///
     /// - Throws: ``StorageError``
     public func prepare() throws(StorageError) {
