@@ -1,6 +1,6 @@
-/// A writer of the Distinguished Encoding Rules: the part that certificates and keys need.
+/// An encoder for the Distinguished Encoding Rules, for the values that certificates and keys need.
 ///
-/// [X.690](https://www.itu.int/rec/T-REC-X.690)
+/// See [X.690](https://www.itu.int/rec/T-REC-X.690).
 enum DER {
     /// Returns a value with its tag and length.
     static func value(_ tag: UInt8, _ content: some Collection<UInt8>) -> [UInt8] {
@@ -46,7 +46,7 @@ enum DER {
         return value(isGeneralized ? 0x18 : 0x17, Array((digits.dropFirst(isGeneralized ? 0 : 2) + "Z").utf8))
     }
 
-    /// Returns the identifier of an object. The first two components are in one number.
+    /// Returns an object identifier. The first two components are combined into one number.
     static func identifier(_ components: Int...) -> [UInt8] {
         guard components.count >= 2 else { return value(0x06, []) }
         let numbers = [components[0] * 40 + components[1]] + components.dropFirst(2)
@@ -63,9 +63,9 @@ enum DER {
             })
     }
 
-    /// Returns values within an explicit tag of the context.
+    /// Returns values with an explicit context-specific tag.
     static func tagged(_ number: UInt8, _ values: [UInt8]...) -> [UInt8] { value(0xA0 | number, values.joined()) }
 
-    /// Returns bytes with an implicit tag of the context.
+    /// Returns bytes with an implicit context-specific tag.
     static func implicit(_ number: UInt8, _ bytes: [UInt8]) -> [UInt8] { value(0x80 | number, bytes) }
 }

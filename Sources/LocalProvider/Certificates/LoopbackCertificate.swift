@@ -1,10 +1,11 @@
 import Platform
 import JOSE
 
-/// A certificate for this machine's loopback addresses, and the certificate authority that signed it.
+/// A certificate for loopback addresses, and the certificate authority that signed it.
 ///
-/// The authority's private key is not stored: it signs this one certificate and nothing after it.
-/// [RFC 5280](https://www.rfc-editor.org/rfc/rfc5280)
+/// The authority's private key is not stored: it signs only this certificate.
+///
+/// See [RFC 5280](https://www.rfc-editor.org/rfc/rfc5280).
 struct LoopbackCertificate {
     /// The authority's certificate in PEM, for clients.
     let authority: String
@@ -15,7 +16,7 @@ struct LoopbackCertificate {
 
     private static let lifetime = 365 * 86_400
 
-    /// Creates both certificates. They are valid from an hour ago, because clocks differ, to a year from now.
+    /// Creates both certificates. They are valid from an hour ago, because clocks differ, until a year from now.
     ///
     /// - Throws: `JOSEError` if libcrypto fails.
     init(now: Date, randomBytes: (Int) throws -> [UInt8]) throws {
@@ -89,7 +90,7 @@ struct LoopbackCertificate {
         return text + "-----END CERTIFICATE-----\n"
     }
 
-    /// A key pair on P-256 in the forms of certificates.
+    /// A P-256 key pair in the encodings of certificates.
     private struct KeyPair {
         private let key: JWK
         /// The public point, uncompressed. See RFC 5480 section 2.2.

@@ -1,6 +1,6 @@
-/// The directory: the sample users and all changes to them.
+/// The directory: the sample users with all changes.
 ///
-/// A value, so that a response shows one state while other requests change the directory.
+/// It is a value, so that a response shows one state while other requests change the directory.
 struct DirectoryContents: Sendable {
     let sample: UserTable
     /// The index of each user's names, as in ``UserTable/pairs``; irregular for added, changed and deleted users.
@@ -13,12 +13,12 @@ struct DirectoryContents: Sendable {
     private(set) var changes = ChangeLog()
 
     struct Removal: Sendable, Equatable {
-        /// Seconds since 1970.
+        /// The date in seconds since 1970.
         var date: Int
         var isPermanent: Bool
     }
 
-    /// The seconds in which a deleted user can be restored: 30 days.
+    /// The number of seconds in which a deleted user can be restored: 30 days.
     static let retention = 30 * 86_400
 
     init(_ users: UserTable) {
@@ -51,7 +51,7 @@ struct DirectoryContents: Sendable {
         return altered.first { $0.value.mail?.lowercased() == folded && isPresent($0.key) }?.key
     }
 
-    /// Returns the position of the manager; `nil` without one.
+    /// Returns the position of the manager, or `nil` without one.
     func manager(of index: Int) -> Int? {
         let manager = altered[index].map(\.manager) ?? sample.manager(of: index)
         return manager.flatMap { isPresent($0) ? $0 : nil }
@@ -82,7 +82,7 @@ struct DirectoryContents: Sendable {
 
     private mutating func makeIrregular(_ index: Int) {
         pairs[index] = UserTable.irregular
-        // Binary search: there may be many.
+        // Binary search, because there may be many.
         var (low, high) = (0, irregular.count)
         while low < high {
             let middle = (low + high) / 2
@@ -121,7 +121,7 @@ struct DirectoryContents: Sendable {
         changes.add(index, properties: nil)
     }
 
-    /// Restores a deleted user; returns `false` if this is impossible or the user principal name is taken.
+    /// Restores a deleted user. Returns `false` if this is impossible or the user principal name is taken.
     mutating func restore(_ index: Int, now: Int) -> Bool {
         guard isRestorable(index, now: now), self.index(of: self[index].userPrincipalName) == nil else { return false }
         removals[index] = nil
@@ -153,7 +153,7 @@ struct DirectoryContents: Sendable {
 struct ChangeLog: Sendable {
     struct Change: Sendable {
         var index: Int
-        /// The changed properties; `nil` if the user was added, deleted or restored.
+        /// The changed properties, or `nil` if the user was added, deleted or restored.
         var properties: Set<UserProperty>?
     }
 
@@ -172,7 +172,7 @@ struct ChangeLog: Sendable {
         entries.append(Change(index: index, properties: properties))
     }
 
-    /// Returns the changes after the given one; `nil` if the log does not contain all of them.
+    /// Returns the changes after the given one, or `nil` if the log does not contain all of them.
     func after(_ number: Int) -> [Change]? {
         guard number >= forgotten, number <= last else { return nil }
         return Array(entries[(number - forgotten)...])
@@ -180,7 +180,7 @@ struct ChangeLog: Sendable {
 
     /// Deletes all changes, so that clients need a full synchronization.
     mutating func forget() {
-        // One more than the last change, so that existing tokens are too old.
+        // One more than the last change, so that existing tokens become too old.
         forgotten = last + 1
         entries = []
     }

@@ -1,15 +1,15 @@
 import StrictJSON
 
-/// The values of a user that filters, searches and responses read.
+/// The values of a user for filters, searches and responses.
 protocol UserValues {
-    /// Returns the value of a string property; `nil` if it is not set or not a string.
+    /// Returns the value of a string property, or `nil` if it is not set or not a string.
     func text(_ property: UserProperty) -> String?
     func texts(_ property: UserProperty) -> [String]
     var accountEnabled: Bool { get }
     var isGuest: Bool { get }
 }
 
-/// A generated user. Each value is computed when it is read.
+/// A generated user. Each value is computed on access.
 struct SampleRow: UserValues {
     let table: UserTable
     let index: Int
@@ -31,7 +31,7 @@ struct SampleRow: UserValues {
     var employeeID: String? { isGuest ? nil : "E\(SampleUsers.padded(UInt64(index), to: 6))" }
     var createdDateTime: String { UserTable.date(number(10), number(11), number(12), number(13)) }
 
-    /// A number that grows with ``createdDateTime``.
+    /// A number that increases with ``createdDateTime``.
     var createdKey: UInt64 {
         ((number(10) % 13 * 16 + 1 + number(11) % 12) * 32 + 1 + number(12) % 28) * 64 + number(13) % 60
     }

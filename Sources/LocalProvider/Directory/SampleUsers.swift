@@ -10,7 +10,7 @@ enum SampleUsers {
         var hasPhones = true
     }
 
-    /// The users of every directory: the first user to sign in, and names that break careless programs.
+    /// The users of every directory: the first user to sign in, and names that reveal bugs in programs.
     static let special: [Special] = [
         Special(display: "Ada Lovelace", given: "Ada", sur: "Lovelace", name: "ada", title: "Engineer"),
         Special(
@@ -65,7 +65,7 @@ enum SampleUsers {
         ("上海", "China", "zh-CN", "+86 21 5550 0"), ("Malmö", "Sweden", "sv-SE", "+46 40 555 0"),
     ]
 
-    /// Returns the letters of a name that an address may have.
+    /// Returns the letters of a name that are valid in an address.
     static func letters(_ text: String) -> String { text.lowercased().filter { $0.isASCII && $0.isLetter } }
 
     static func padded(_ number: UInt64, to width: Int) -> String {
@@ -74,9 +74,9 @@ enum SampleUsers {
     }
 }
 
-/// Sebastiano Vigna's SplitMix64: numbers that look random and are the same for the same seed. Not for secrets.
+/// Sebastiano Vigna's SplitMix64: reproducible pseudorandom numbers for a seed. Not for secrets.
 ///
-/// The state grows by the same step for each number, so that each number is computed directly.
+/// The state increases by a constant step, so that any number of the sequence can be computed directly.
 struct SplitMix64: Sendable {
     let seed: UInt64
 

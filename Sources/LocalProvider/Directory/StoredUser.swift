@@ -4,15 +4,15 @@ import StrictJSON
 public struct StoredUser: Sendable, Equatable, Identifiable {
     /// The object identifier, a UUID.
     public let id: String
-    /// The name shown; `nil` for a few.
+    /// The display name; `nil` for a few users.
     public var displayName: String?
-    /// The given name; `nil` for rooms and a few others.
+    /// The given name; `nil` for rooms and a few other users.
     public var givenName: String?
-    /// The surname; `nil` for rooms and a few others.
+    /// The surname; `nil` for rooms and a few other users.
     public var surname: String?
-    /// The mail address; `nil` for a few.
+    /// The mail address; `nil` for a few users.
     public var mail: String?
-    /// The name for signing in. Contains `#EXT#` for guests.
+    /// The sign-in name. Contains `#EXT#` for guests.
     public var userPrincipalName: String
     /// The job title.
     public var jobTitle: String?
@@ -22,7 +22,7 @@ public struct StoredUser: Sendable, Equatable, Identifiable {
     public var officeLocation: String?
     /// The mobile telephone number.
     public var mobilePhone: String?
-    /// The office telephone numbers; may be empty.
+    /// The office telephone numbers. Can be empty.
     public var businessPhones: [String]
     /// The language, such as `en-GB`.
     public var preferredLanguage: String?
@@ -34,7 +34,7 @@ public struct StoredUser: Sendable, Equatable, Identifiable {
     public var companyName: String?
     /// The employee number.
     public var employeeID: String?
-    /// Whether the account may sign in.
+    /// Whether the account can sign in.
     public var accountEnabled: Bool
     /// Whether the user belongs to another organization.
     public var isGuest: Bool
@@ -46,12 +46,14 @@ public struct StoredUser: Sendable, Equatable, Identifiable {
 }
 
 extension StoredUser {
-    /// Creates a user of the organization with a mail address like the user principal name, and nothing else set.
+    /// Creates a user of the organization.
+    ///
+    /// The mail address equals the user principal name. No other properties are set.
     ///
     /// - Parameters:
-    ///   - id: The object identifier, a UUID in lowercase; no other user may have it.
-    ///   - userPrincipalName: The name for signing in; no other user may have it.
-    ///   - createdDateTime: As `2021-03-04T05:06:07Z`.
+    ///   - id: The object identifier, a UUID in lowercase. It must be unique.
+    ///   - userPrincipalName: The sign-in name. It must be unique.
+    ///   - createdDateTime: The creation time, in the form `2021-03-04T05:06:07Z`.
     public init(
         id: String, userPrincipalName: String, displayName: String?, givenName: String? = nil, surname: String? = nil,
         createdDateTime: String = "2024-01-01T08:00:00Z"
@@ -65,7 +67,7 @@ extension StoredUser {
 }
 
 extension StoredUser: UserValues {
-    /// Returns the value of a string property; `nil` if it is not set or not a string.
+    /// Returns the value of a string property, or `nil` if it is not set or not a string.
     func text(_ property: UserProperty) -> String? {
         switch property {
         case .id: id
@@ -139,7 +141,7 @@ extension UserValues {
         ]
     }
 
-    /// Returns a property as Graph writes it.
+    /// Returns a property in Graph's JSON.
     func json(_ property: UserProperty) -> JSONValue {
         switch property.kind {
         case .text, .date: text(property).map { .string($0) } ?? .null
@@ -150,7 +152,7 @@ extension UserValues {
         }
     }
 
-    /// Returns the value of a Boolean property; `nil` if it is not set or not a Boolean.
+    /// Returns the value of a Boolean property, or `nil` if it is not set or not a Boolean.
     func flag(_ property: UserProperty) -> Bool? {
         switch property {
         case .accountEnabled: accountEnabled

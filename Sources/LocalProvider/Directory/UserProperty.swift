@@ -10,17 +10,17 @@ enum UserProperty: String, CaseIterable, Sendable {
     case onPremisesLastSyncDateTime, onPremisesSamAccountName, onPremisesSecurityIdentifier, onPremisesSyncEnabled
     case onPremisesUserPrincipalName, otherMails, passwordPolicies, postalCode, provisionedPlans, proxyAddresses
     case showInAddressList, signInActivity, state, streetAddress, usageLocation, userType
-    // Only for requests for one user; Graph responds with 501 to a list.
+    // Only for requests for one user. For a list, Graph responds with 501.
     case aboutMe, birthday, hireDate, interests, mailboxSettings, mySite, pastProjects, preferredName, responsibilities
     case schools, skills
 
     /// The default properties without `$select`, in Graph's order.
     static let defaults = Array(allCases.prefix { $0 != .accountEnabled })
 
-    /// The properties that the permission User.ReadBasic.All allows.
+    /// The properties covered by the permission User.ReadBasic.All.
     static let basic: Set<UserProperty> = [.displayName, .givenName, .surname, .mail, .userPrincipalName, .id]
 
-    /// Whether only a request for one user may select it.
+    /// Whether only a request for one user can select it.
     var isSingleOnly: Bool {
         switch self {
         case .aboutMe, .birthday, .hireDate, .interests, .mailboxSettings, .mySite, .pastProjects, .preferredName,
@@ -32,7 +32,7 @@ enum UserProperty: String, CaseIterable, Sendable {
 
     private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue.lowercased(), $0) })
 
-    /// Creates the property of this name, in any case.
+    /// Creates the property with this name, ignoring case.
     init?(name: some StringProtocol) {
         guard let property = Self.byName[name.lowercased()] else { return nil }
         self = property

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The sample users: the same ones for the same number and seed.
+/// The sample users, which are the same for the same number and seed.
 ///
 /// Only the few special users are stored. All others are computed from a position in the sequence of random numbers, so
 /// that a million users need a few megabytes: the pair of names of each.
@@ -12,10 +12,10 @@ final class UserTable: Sendable {
     private let numbers: SplitMix64
     private let specials: [StoredUser]
     private let specialNames: [String: Int]
-    /// The first user of each address name. Pairs with the same letters share one.
+    /// The first user with each address name. Pairs with the same letters share one.
     private let firstOfName: [Int32]
     private let nameByText: [String: Int]
-    /// Computed at the first use: positions by identifier, and sorted positions.
+    /// Computed on first use: positions by identifier, and sorted positions.
     private let identifiers = Mutex<[Int32]?>(nil)
     private let orders = Mutex<[UserProperty: [Int32]]>([:])
 
@@ -26,7 +26,7 @@ final class UserTable: Sendable {
         let givenName: String
         let surname: String
         let displayName: String
-        /// The beginning of addresses, before a number.
+        /// The start of addresses, before a number.
         let address: String
         /// The index of the address name.
         let name: Int
@@ -34,7 +34,7 @@ final class UserTable: Sendable {
         let isAlwaysNumbered: Bool
     }
 
-    /// The pairs of names are the same for every directory.
+    /// The pairs of names, the same for every directory.
     private static let table: (names: [NamePair], texts: [String: Int]) = {
         var texts: [String: Int] = [:]
         var names: [NamePair] = []
@@ -89,8 +89,9 @@ final class UserTable: Sendable {
     /// All users. A large directory needs much memory.
     var all: [StoredUser] { (0..<count).map { self[$0] } }
 
-    /// Returns the position of a user's first number. Special users use 11 numbers, the one without a department 10,
-    /// others 14.
+    /// Returns the position of a user's first random number.
+    ///
+    /// Special users use 11 numbers, the user without a department 10, others 14.
     private static func start(_ index: Int) -> Int {
         let specials = SampleUsers.special.count
         let special = { (index: Int) in index * 11 - (index > 9 ? 1 : 0) }
@@ -122,7 +123,7 @@ final class UserTable: Sendable {
             ? pair.address : pair.address + String(index)
     }
 
-    /// Returns the position of the manager; `nil` for the head and for guests.
+    /// Returns the position of the manager, or `nil` for the head and for guests.
     func manager(of index: Int) -> Int? {
         if index < specials.count { return specials[index].manager }
         return index % 23 == 0 ? nil : (index - 1) / 7
@@ -246,8 +247,9 @@ final class UserTable: Sendable {
         }
     }
 
-    /// Returns a hash table with open addressing, half full at most: identifiers are random, so their bits are the
-    /// hash.
+    /// Returns a hash table with open addressing, at most half full.
+    ///
+    /// Identifiers are random, so their bits serve as hashes.
     private func identifierTable() -> [Int32] {
         var size = 16
         while size < count * 2 { size *= 2 }
@@ -263,8 +265,10 @@ final class UserTable: Sendable {
 
     // MARK: Orders
 
-    /// Returns the positions of all but the special users in the order of a property: displayName, userPrincipalName or
-    /// createdDateTime. Computed once; `nil` for other properties.
+    /// Returns the positions of all users except the special ones, sorted by displayName, userPrincipalName or
+    /// createdDateTime.
+    ///
+    /// Computed once. Returns `nil` for other properties.
     func order(by property: UserProperty) -> [Int32]? {
         guard [.displayName, .userPrincipalName, .createdDateTime].contains(property) else { return nil }
         return orders.withLock { orders in
@@ -294,7 +298,7 @@ final class UserTable: Sendable {
                 keys.append((row.createdKey << 32 | UInt64(index), UInt64(index)))
             default:
                 let row = SampleRow(table: self, index: index)
-                // The rest of the address as bytes, left-aligned, so that numbers compare as strings do.
+                // The rest of the address as bytes, left-aligned, so that numbers compare like strings.
                 let pair = names[Int(pairs[index])]
                 let isPlain = firstOfName[pair.name] == Int32(index) && !pair.isAlwaysNumbered
                 var rest: UInt64 = 0

@@ -3,7 +3,7 @@ import HTTPExchange
 import LoopbackHTTP
 import StrictJSON
 
-/// The directory as Google's Directory API, version 1, read-only.
+/// The directory with the API of Google's Directory API, version 1, read-only.
 struct GoogleEndpoint {
     let provider: ProviderState
     static let path = "/admin/directory/v1"
@@ -118,7 +118,7 @@ struct GoogleEndpoint {
 
     private static let keyPrefix = "10000"
 
-    /// Returns the position of an identifier, of the primary address or of another one.
+    /// Returns the position for an identifier, a primary address or another address.
     private static func position(_ key: String, _ contents: DirectoryContents) -> Int? {
         if key.utf8.count == 21, key.hasPrefix(keyPrefix), let index = Int(key.dropFirst(keyPrefix.utf8.count)) {
             return index >= 0 && index < contents.positions && contents.isPresent(index) ? index : nil

@@ -1,7 +1,7 @@
-/// A reader of the Directory API's `query`: clauses such as `givenName:Ada*`, `familyName='O\'Brien'` and
-/// `isSuspended=false`, separated by spaces, which must all hold.
+/// A parser for the Directory API's `query`: clauses such as `givenName:Ada*`, `familyName='O\'Brien'` and
+/// `isSuspended=false`, separated by spaces, which must all match.
 enum GoogleQuery {
-    /// Reads a query; `nil` if it is malformed or names an unknown field.
+    /// Returns the filter of a query, or `nil` if it is malformed or names an unknown field.
     static func filter(_ text: String) -> ODataFilter? {
         var rest = Substring(text)
         var found: ODataFilter?
@@ -46,7 +46,7 @@ enum GoogleQuery {
         "externalid": [.employeeId], "addresslocality": [.city], "addresscountry": [.usageLocation],
     ]
 
-    /// Returns a condition that one of the properties meets.
+    /// Returns a condition that at least one of the properties must match.
     private static func condition(_ properties: [UserProperty], _ value: Value, isWord: Bool) -> ODataFilter? {
         let conditions = properties.map { property -> ODataFilter in
             let operand = ODataFilter.Operand(property: property)
@@ -66,7 +66,7 @@ enum GoogleQuery {
         var isPrefix: Bool
     }
 
-    /// Reads a value with or without quotes.
+    /// Reads a quoted or unquoted value.
     private static func value(_ rest: inout Substring) -> Value? {
         let text: String
         if let quote = rest.first, quote == "'" || quote == "\"" {

@@ -8,21 +8,23 @@ struct GraphRequest: Sendable {
     var path: String
     var query: String?
     var consistencyLevel: String?
-    /// The URL that precedes the path: `http://127.0.0.1:1/v1.0`.
+    /// The URL before the path: `http://127.0.0.1:1/v1.0`.
     var base: String
-    /// Whether `Prefer: return=minimal` was sent.
+    /// Whether the request has `Prefer: return=minimal`.
     var prefersMinimal = false
 
-    /// Returns the beginning of a response with this context.
+    /// Returns the start of a response with this context.
     func context(_ fragment: String) -> JSONObject { ["@odata.context": .string("\(base)/$metadata#\(fragment)")] }
 
-    /// The query options; `nil` if they are not percent-encoded UTF-8.
+    /// The query options, or `nil` if they are not percent-encoded UTF-8.
     var options: FormFields? { FormFields(parsing: query ?? "") }
 
     var isEventual: Bool { consistencyLevel?.lowercased() == "eventual" }
 
-    /// The cost in resource units: two for a list of users and one for all other resources; one less with `$select`,
-    /// one less with `$top` below 20, one more with `$expand`, and at least one.
+    /// The cost in resource units.
+    ///
+    /// Two for a list of users and one for all other resources; one less with `$select`, one less with `$top` below 20,
+    /// one more with `$expand`, and at least one.
     var resourceUnits: Int {
         let segments = path.split(separator: "/")
         var units = segments.count == 1 && segments[0].lowercased() == "users" ? 2 : 1
@@ -39,9 +41,9 @@ enum GraphResponse: Sendable {
     /// A list, whose `value` and `@odata.nextLink` an injected error may change.
     case list(JSONObject)
     case text(String)
-    /// A picture and its type.
+    /// A picture with its media type.
     case content(Data, type: String)
-    /// Restore the user at this position; the response if that succeeds.
+    /// Restore the user at this position. The response applies if that succeeds.
     case restoration(Int, JSONObject)
     /// Permanently delete the deleted user at this position.
     case purge(Int)

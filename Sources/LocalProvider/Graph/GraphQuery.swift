@@ -1,7 +1,7 @@
 import HTTPExchange
 import StrictJSON
 
-/// The query options of a request, read and checked.
+/// The parsed and validated query options of a request.
 struct GraphQuery: Sendable {
     var select: [UserProperty] = UserProperty.defaults
     var isSelected = false
@@ -10,7 +10,7 @@ struct GraphQuery: Sendable {
     var order: [(property: UserProperty, descending: Bool)] = []
     var top = 100
     var countsTotal = false
-    /// The beginning of the page.
+    /// The start of the page.
     var position = UserSelection.Position()
     var expand: Expansion?
     var deltaToken: String?
@@ -19,14 +19,14 @@ struct GraphQuery: Sendable {
     struct Expansion: Sendable {
         var relation: String
         var select: [UserProperty]
-        /// The number of levels of managers; `nil` without `$levels`.
+        /// The number of manager levels, or `nil` without `$levels`.
         var levels: Int?
     }
 
-    /// The options that a resource takes, and whether it is one user or a list.
+    /// The kind of resource, which determines the allowed options.
     enum Shape { case one, list, count, delta, groups }
 
-    /// Reads the options; rejects page tokens of another generation.
+    /// Creates a query from the options. Rejects page tokens of another generation.
     init(_ request: GraphRequest, _ shape: Shape, generation: Int = 0) throws(GraphFailure) {
         guard let fields = request.options else {
             throw .malformed("The query string is not percent-encoded UTF-8.")
@@ -61,7 +61,7 @@ struct GraphQuery: Sendable {
         }
     }
 
-    /// Returns the link to the page that begins at this position, with the other options unchanged.
+    /// Returns the link to the page that starts at this position, with the other options unchanged.
     static func link(_ request: GraphRequest, _ position: UserSelection.Position, generation: Int) -> String {
         let token = PageToken(kind: .page, numbers: [position.sample, position.irregular])
             .encoded(for: RawQuery.identity(request, generation))
@@ -240,7 +240,7 @@ enum RawQuery {
         }.map { String($0) }
     }
 
-    /// Returns the query to which a page token belongs: all of it except the token.
+    /// Returns the query to which a page token belongs: all options except the token.
     static func identity(_ request: GraphRequest, _ generation: Int) -> String {
         "\(generation) \(request.path.lowercased())?"
             + without(["skiptoken", "again"], request.query).joined(separator: "&")

@@ -10,9 +10,9 @@ struct GraphWire {
     let now: Int
     /// The injected error that changes the response.
     var injectedError: InjectedErrors.Entry?
-    /// The cost; `nil` before the request is read.
+    /// The cost, or `nil` before the request is parsed.
     var charge: QuotaCharge?
-    /// The client identifier, for the throttling field.
+    /// The client identifier for the throttling field.
     var application = "00000000-0000-0000-0000-000000000000"
 
     static let contentType =
@@ -20,12 +20,13 @@ struct GraphWire {
 
     init(requestID: String, clientRequestID: String?, now: Int) {
         self.requestID = requestID
-        // Without an identifier from the client, the service repeats its own.
+        // Without an identifier from the client, the service returns its own.
         self.clientRequestID = clientRequestID.map { String($0.prefix(128)) } ?? requestID
         self.now = now
     }
 
-    /// Returns a random UUID; all zeros if there are no random bytes, because the identifier is not worth a failure.
+    /// Returns a random UUID, or all zeros if there are no random bytes, because the identifier does not justify an
+    /// error.
     static func identifier(_ randomBytes: @Sendable (Int) throws -> [UInt8]) -> String {
         let bytes = (try? randomBytes(16)) ?? []
         func number(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
@@ -111,7 +112,7 @@ struct GraphWire {
                 injectedError?.value ?? "https://graph.attacker.example/v1.0/users?$skiptoken=stolen")
         case .directoryNextLinkLoop: list["@odata.nextLink"] = .string(here)
         case .directoryEmptyPage:
-            // The same query again: the next request gets its page if the injected error is used up.
+            // The same query again. If the injected error is used up, the next request gets its page.
             let query = RawQuery.without(["again"], request.query) + ["again=\(requestID)"]
             list["value"] = []
             list["@odata.deltaLink"] = nil

@@ -1,4 +1,4 @@
-/// A recursive-descent reader of a filter language: OData and SCIM share the Boolean operators, not the conditions.
+/// A recursive-descent parser for filter languages. OData and SCIM share the Boolean operators, but not the conditions.
 ///
 /// `or` has the lowest precedence, then `and`, then `not`.
 protocol FilterReader {
@@ -8,16 +8,16 @@ protocol FilterReader {
     static var maximumConditions: Int { get }
     /// Whether `not` applies only to an expression in parentheses.
     static var negatesOnlyParentheses: Bool { get }
-    /// Returns whether a character continues a word that ends with `last`, or begins one.
+    /// Returns whether a character continues a word that ends with `last`, or starts one.
     static func isPartOfWord(_ scalar: Unicode.Scalar, after last: Unicode.Scalar?) -> Bool
 
     var input: FilterInput { get set }
-    /// Reads the string whose quote is next.
+    /// Reads the string that starts at the next quote.
     mutating func string() throws(FilterError) -> String
     mutating func condition() throws(FilterError) -> ODataFilter
 }
 
-/// The text of a filter, its current token and the limits that its reader counts.
+/// The text of a filter with its current token and the limits for its parser.
 struct FilterInput {
     enum Token: Equatable {
         case word(String)
@@ -163,7 +163,7 @@ extension FilterReader {
 }
 
 extension Substring {
-    /// Removes and returns a string in quotes, in which a backslash escapes a character; `nil` without one.
+    /// Removes and returns a quoted string, in which a backslash escapes a character, or `nil` without one.
     mutating func removeQuotedString(_ quote: Character) -> String? {
         guard first == quote else { return nil }
         removeFirst()

@@ -2,7 +2,7 @@ import StrictJSON
 
 /// A `$filter` expression over users.
 ///
-/// The reader follows the OData ABNF and Graph's documentation and shares no code with the client, so that one tests
+/// The parser follows the OData ABNF and Graph's documentation and shares no code with the client, so that each tests
 /// the other.
 indirect enum ODataFilter: Equatable, Sendable {
     case and(ODataFilter, ODataFilter)
@@ -12,7 +12,7 @@ indirect enum ODataFilter: Equatable, Sendable {
     case oneOf(Operand, [ODataLiteral])
     case startsWith(Operand, String)
     case endsWith(Operand, String)
-    /// For other protocols: Graph's filters do not have it for users.
+    /// For other protocols: Graph does not support it for users.
     case contains(Operand, String)
     /// Whether a list has an element, or an element that matches the condition.
     case any(UserProperty, ODataFilter?)
@@ -36,14 +36,14 @@ enum ODataLiteral: Equatable, Sendable {
     case string(String)
     case bool(Bool)
     case null
-    /// A date, a number or an identifier, which have no quotes.
+    /// An unquoted literal: a date, a number or an identifier.
     case bare(String)
 }
 
 // MARK: Support by the service
 
 extension ODataFilter {
-    /// Returns Graph's message about the first part that needs an advanced query; `nil` if no part does.
+    /// Returns Graph's message about the first part that needs an advanced query, or `nil` if no part does.
     ///
     /// - Throws: ``FilterError`` if advanced queries do not support the filter either.
     func advancedReason() throws(FilterError) -> String? {
@@ -78,7 +78,7 @@ extension ODataFilter {
         }
     }
 
-    /// The longest literal of an `eq`, in characters.
+    /// The maximum length of a literal of `eq` in characters.
     var longestEqualLiteral: Int {
         switch self {
         case .and(let left, let right), .or(let left, let right):
@@ -125,7 +125,7 @@ extension ODataFilter {
 // MARK: Matching
 
 extension ODataFilter {
-    /// Returns whether the user matches. Text is compared without case.
+    /// Returns whether the user matches. String comparison ignores case.
     func matches(_ user: some UserValues) -> Bool { holds(user, nil) }
 
     private func holds(_ user: some UserValues, _ element: JSONValue?) -> Bool {
@@ -181,7 +181,7 @@ extension ODataFilter {
         }
     }
 
-    /// Compares dates as strings; all have the same layout.
+    /// Compares dates as strings, which all have the same format.
     private static func isOrdered(_ value: String?, _ comparison: Operator, _ literal: ODataLiteral) -> Bool {
         guard case .bare(let limit) = literal, let value else { return false }
         let full = limit.utf8.count == 10 ? limit + "T00:00:00Z" : limit
@@ -196,7 +196,7 @@ extension ODataFilter {
 }
 
 extension ODataFilter.Operand {
-    /// Members of objects are compared as a whole only.
+    /// Members of objects support only comparison as a whole.
     fileprivate var startsWith: UserProperty.Support { member == nil ? property.startsWith : .never }
 
     fileprivate func text(_ user: some UserValues, _ element: JSONValue?) -> String? {
@@ -208,7 +208,7 @@ extension ODataFilter.Operand {
     }
 }
 
-/// Comparison without case.
+/// Case-insensitive comparison.
 enum Folding {
     static func areEqual(_ left: String, _ right: String) -> Bool {
         if left.utf8.elementsEqual(right.utf8) { return true }
@@ -216,7 +216,7 @@ enum Folding {
     }
 
     static func starts(_ text: String, with prefix: String) -> Bool {
-        // Compare bytes while both are ASCII, which is nearly always.
+        // Compare bytes while both are ASCII, which is nearly always the case.
         var (texts, prefixes) = (text.utf8.makeIterator(), prefix.utf8.makeIterator())
         while let expected = prefixes.next() {
             guard expected < 0x80 else { return slowlyStarts(text, with: prefix) }
@@ -224,7 +224,7 @@ enum Folding {
             guard found < 0x80 else { return slowlyStarts(text, with: prefix) }
             guard lower(found) == lower(expected) else { return false }
         }
-        // The next byte may join the last character, as a combining accent does.
+        // The next byte may combine with the last character, like a combining accent.
         guard let next = texts.next(), next >= 0x80 else { return true }
         return slowlyStarts(text, with: prefix)
     }

@@ -1,5 +1,5 @@
 extension ODataFilter {
-    /// Reads a `$filter` value, percent-decoded.
+    /// Creates a filter from a percent-decoded `$filter` value.
     init(parsing text: String) throws(FilterError) {
         var reader = ODataFilterReader(input: FilterInput(text))
         self = try reader.filter()
@@ -13,14 +13,14 @@ private struct ODataFilterReader: FilterReader {
     static let negatesOnlyParentheses = false
 
     var input: FilterInput
-    /// The variable of the current `any` and its list.
+    /// The variable and the list of the current `any`.
     private var scope: (variable: String, property: UserProperty)?
 
     init(input: FilterInput) { self.input = input }
 
     // MARK: Tokens
 
-    /// Reads a string in which quotes are doubled.
+    /// Reads a string with doubled quotes.
     mutating func string() throws(FilterError) -> String {
         var value = String.UnicodeScalarView()
         input.position += 1
@@ -35,7 +35,9 @@ private struct ODataFilterReader: FilterReader {
         throw syntaxError("the string literal has no end")
     }
 
-    /// Letters, digits and the punctuation of dates and identifiers. A colon must follow a digit, as in dates.
+    /// Returns whether this is a letter, a digit, or punctuation of dates and identifiers.
+    ///
+    /// A colon must follow a digit, as in dates.
     static func isPartOfWord(_ scalar: Unicode.Scalar, after last: Unicode.Scalar?) -> Bool {
         switch scalar {
         case "a"..."z", "A"..."Z", "0"..."9", "_", "-", ".", "@", "$": true

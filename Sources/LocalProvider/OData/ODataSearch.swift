@@ -22,7 +22,7 @@ struct ODataSearch: Sendable, Equatable {
     /// The alternatives, each a conjunction of clauses: AND has a higher precedence than OR.
     private(set) var alternatives: [[Clause]] = []
 
-    /// Reads a `$search` value, percent-decoded; `nil` if it is malformed.
+    /// Creates a search from a percent-decoded `$search` value, or returns `nil` if it is malformed.
     init?(parsing text: String) {
         var rest = Substring(text)
         var isFirst = true

@@ -2,13 +2,13 @@ import JOSE
 
 /// A position in a list, opaque to clients: the content of `$skiptoken` and `$deltatoken`.
 ///
-/// The token is scrambled and has a check value over itself and its query, so that the directory accepts only its own
+/// The token is scrambled and has a checksum of itself and its query, so that the directory accepts only its own
 /// tokens, each for its own query. This is not a security measure: a forged token returns a page of the same list.
 struct PageToken: Equatable, Sendable {
     var kind: Kind
-    /// Numbers whose meaning depends on the list.
+    /// Numbers with a meaning specific to the list.
     var numbers: [Int] = []
-    /// Names whose meaning depends on the list.
+    /// Names with a meaning specific to the list.
     var names: [String] = []
 
     enum Kind: String, Sendable { case page, delta, deltaPage }
@@ -17,7 +17,7 @@ struct PageToken: Equatable, Sendable {
 }
 
 extension PageToken {
-    /// Returns the token's text for the given query.
+    /// Returns the encoded token for the given query.
     func encoded(for identity: String) -> String {
         let text = ([kind.rawValue] + [numbers.map(String.init).joined(separator: ",")] + names).joined(separator: "|")
         let check = Self.check(text, identity)
@@ -25,7 +25,7 @@ extension PageToken {
         return Self.prefix + Base64URL.encode(withUnsafeBytes(of: check.bigEndian, Array.init) + bytes)
     }
 
-    /// Reads a token; `nil` if it is not one or belongs to another query.
+    /// Creates a token from its encoded form, or returns `nil` if it is invalid or belongs to another query.
     init?(_ token: String, for identity: String) {
         guard token.hasPrefix(Self.prefix), let bytes = Base64URL.decode(String(token.dropFirst(10))), bytes.count > 8
         else { return nil }

@@ -1,4 +1,4 @@
-/// The result of a condition for all users with the same names: one evaluation for thousands of users.
+/// The result of a condition for all users with the same names, so that one evaluation serves thousands of users.
 enum Ternary: Int, Comparable {
     case no
     /// It depends on the user.
@@ -15,7 +15,7 @@ enum Ternary: Int, Comparable {
 }
 
 extension UserTable.NamePair {
-    /// Returns the value of a property that follows from the names.
+    /// Returns the value of a property that depends only on the names, or `nil`.
     fileprivate func text(_ property: UserProperty) -> String? {
         switch property {
         case .givenName: givenName
@@ -25,7 +25,7 @@ extension UserTable.NamePair {
         }
     }
 
-    /// Returns whether addresses have this prefix. All begin with ``address``, in lowercase.
+    /// Returns whether addresses have this prefix. All of them start with ``address``, in lowercase.
     fileprivate func addressBegins(_ prefix: String, _ property: UserProperty) -> Ternary {
         guard [.mail, .userPrincipalName, .mailNickname].contains(property) else { return .maybe }
         let folded = prefix.lowercased()

@@ -1,9 +1,9 @@
-/// The users that match a filter and a search, in an order, page by page.
+/// The users that match a filter and a search, sorted and split into pages.
 struct UserSelection: Sendable {
     struct Position: Equatable, Sendable {
-        /// The position in the order of the generated users; without an order, of all users.
+        /// The position among the sorted generated users; without an order, among all users.
         var sample = 0
-        /// The position in the order of the others.
+        /// The position among the other users.
         var irregular = 0
     }
 
@@ -12,10 +12,10 @@ struct UserSelection: Sendable {
     let contents: DirectoryContents
     private let filter: ODataFilter?
     private let search: ODataSearch?
-    /// The result of the conditions for each pair of names; `nil` for small directories.
+    /// The result of the conditions for each pair of names, or `nil` for small directories.
     private let results: [Ternary]?
 
-    /// The number of users up to which each user is tested separately.
+    /// The maximum number of users for which each user is tested separately.
     static let linearSearchLimit = 4_000
 
     init(
@@ -57,14 +57,14 @@ struct UserSelection: Sendable {
         return (0..<contents.positions).count { matches($0) }
     }
 
-    /// Returns the given number of matches after the skipped ones, in the order.
+    /// Returns a number of sorted matches after the skipped ones.
     func found(skipping skipped: Int, count: Int, order: [Order]) -> [Int] {
         guard count > 0, skipped < contents.positions else { return [] }
         let end = min(contents.positions, skipped + min(count, contents.positions))
         return Array(page(from: .init(), count: end, order: order).found.dropFirst(skipped))
     }
 
-    /// Returns the next page in the order and the beginning of the page after it; `nil` at the end.
+    /// Returns the next sorted page and the start of the page after it, or `nil` at the end.
     func page(from start: Position, count: Int, order: [Order]) -> (found: [Int], next: Position?) {
         guard let first = order.first else { return plain(from: start, count: count) }
         if order.count == 1, let positions = contents.sample.order(by: first.property) {
@@ -90,7 +90,7 @@ struct UserSelection: Sendable {
         return (found, nil)
     }
 
-    /// Returns a page of the sorted generated users and the sorted others, merged.
+    /// Returns a page of the merged generated users and other users, both sorted.
     private func merged(
         from start: Position, count: Int, _ positions: [Int32], _ order: Order
     ) -> (found: [Int], next: Position?) {
@@ -142,7 +142,7 @@ struct UserSelection: Sendable {
             : SampleRow(table: contents.sample, index: index).text(property)?.lowercased() ?? ""
     }
 
-    /// Returns the items in the order; equal items, and items without an order, stay in their order.
+    /// Returns the items sorted. Equal items, and all items without an order, keep their order.
     static func sorted<Item>(
         _ items: [Item], by order: [Order], key: (Item, UserProperty) -> String
     ) -> [Item] {

@@ -2,7 +2,7 @@ import Platform
 import HTTPExchange
 import LoopbackHTTP
 
-// The authorization endpoint. RFC 6749 section 4.1, RFC 7636, RFC 9207, OpenID Connect Core section 3.1.2.
+// The authorization endpoint. See RFC 6749 section 4.1, RFC 7636, RFC 9207 and OpenID Connect Core section 3.1.2.
 extension ProviderState {
     /// Handles a posted authorization request, or the user's decision.
     func authorize(post request: LoopbackRequest) -> LoopbackResponse {
@@ -12,16 +12,16 @@ extension ProviderState {
         }
     }
 
-    /// Returns the form of a page of this provider.
+    /// Returns the form sent from a page of this provider.
     func decision(_ request: LoopbackRequest) throws(OAuthFailure) -> FormFields {
-        // If the browser names the origin of the request, only a page of this provider may decide.
+        // If the browser sends the origin of the request, only a page of this provider may decide.
         if let site = request.fields["Sec-Fetch-Site"], site != "same-origin", site != "none" {
             throw OAuthFailure(status: 403, code: "access_denied", description: "This request came from another site.")
         }
         return try form(request)
     }
 
-    /// Handles an authorization request; `nil` stands for a malformed query.
+    /// Handles an authorization request. `nil` means a malformed query.
     func authorize(_ parameters: FormFields?) -> LoopbackResponse {
         guard var parameters else { return errorPage("The request is not percent-encoded UTF-8.") }
         var pushedRequest: String?
@@ -62,7 +62,7 @@ extension ProviderState {
         }
     }
 
-    /// Returns the user that signs in without a page.
+    /// Returns the position of the user that signs in without a page.
     func approvingUser(hint: String?) throws(OAuthFailure) -> Int {
         guard let user = hint.map({ contents.index(signingInAs: $0) }) ?? (contents.count > 0 ? 0 : nil) else {
             throw OAuthFailure(
@@ -183,6 +183,6 @@ extension ProviderState {
 }
 
 extension FormFields {
-    /// The user in a page's form: typed, otherwise chosen.
+    /// The user in the form of a page: typed, otherwise selected.
     var userName: String { self["upn"]?.filter { $0 != " " } ?? self["person"] ?? "" }
 }

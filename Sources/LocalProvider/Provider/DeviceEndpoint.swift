@@ -15,15 +15,15 @@ struct DeviceRequest: Sendable, Equatable {
     var scopes: [String]
     var userCode: String
     var expiresAt: Int
-    /// The minimum of seconds between two polls.
+    /// The minimum number of seconds between two polls.
     var interval: Int
     var nextPollAt: Int
     var decision = Decision.waiting
 }
 
-// Device authorization. RFC 8628.
+// Device authorization. See RFC 8628.
 extension ProviderState {
-    /// Consonants that do not look like other characters, so that codes contain no words. See RFC 8628 section 6.1.
+    /// Consonants that do not resemble other characters, so that codes contain no words. See RFC 8628 section 6.1.
     private static let userCodeLetters = Array("BCDFGHJKLMNPQRSTVWXZ")
 
     func deviceAuthorization(_ request: LoopbackRequest) -> LoopbackResponse {
@@ -116,7 +116,9 @@ extension ProviderState {
 
     // MARK: The device
 
-    /// Exchanges a device code for a grant, or throws the state of the approval.
+    /// Exchanges a device code for a grant.
+    ///
+    /// - Throws: ``OAuthFailure`` with the state of the approval.
     func redeemDeviceCode(_ form: FormFields, _ client: LocalClient) throws(OAuthFailure) -> String {
         guard let code = form["device_code"] else { throw .invalidRequest("device_code is missing.") }
         let now = now

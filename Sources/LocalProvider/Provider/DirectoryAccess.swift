@@ -3,7 +3,7 @@ import LoopbackHTTP
 
 /// The user or application that sends a directory request, with its permissions.
 struct DirectoryPrincipal: Sendable {
-    /// The position of the signed-in user; `nil` for an application that acts for itself.
+    /// The position of the signed-in user, or `nil` for an application with its own permissions.
     var user: Int?
     /// The permissions, without the prefix of a resource.
     var permissions: Set<String>
@@ -14,7 +14,7 @@ struct DirectoryPrincipal: Sendable {
 
     var readsOtherLists: Bool { readsAllUsers || has("admin.directory.user.readonly") }
 
-    /// Whether all properties of groups are readable, and not only their identifiers.
+    /// Whether all properties of groups are readable, not only their identifiers.
     var readsGroups: Bool { has("GroupMember.Read.All", "Group.Read.All", "Directory.Read.All") }
 
     /// Whether restoring and deleting accounts is allowed.
@@ -28,7 +28,7 @@ struct DirectoryPrincipal: Sendable {
     }
 }
 
-/// Why a request has no valid access token.
+/// The reason why a request has no valid access token.
 enum TokenRejection: Error { case missing, expired, unknown }
 
 extension ProviderState {
@@ -43,12 +43,12 @@ extension ProviderState {
         return token.authorization
     }
 
-    /// Responds to a directory request: with an injected error, or after a check of the access token.
+    /// Responds to a directory request with an injected error, or after checking the access token.
     ///
     /// - Parameters:
     ///   - accepts: Whether an injected error applies to the request.
-    ///   - inject: Returns the response for an injected error; `nil` if the error changes the directory's response.
-    ///   - reject: Returns the response for an access token that is not valid.
+    ///   - inject: Returns the response for an injected error, or `nil` if the error changes the directory's response.
+    ///   - reject: Returns the response for an invalid access token.
     ///   - respond: Returns the directory's response.
     func directoryResponse(
         to request: LoopbackRequest, _ note: inout RequestNote, accepts: (InjectedErrors.Name) -> Bool,
@@ -95,7 +95,7 @@ extension ProviderState {
         }
     }
 
-    /// The injected errors that apply to SCIM and Google, with the status of those that are plain errors.
+    /// The injected errors for SCIM and Google, with the status of plain error responses.
     private static let listErrors: [InjectedErrors.Name: Int?] = [
         .directory401: 401, .directory403: 403, .directory404: 404, .directory429: 429, .directory500: 500,
         .directory501: 501, .directory503: 503, .directoryEmptyResponse: nil, .directoryHTML: nil,
@@ -105,19 +105,19 @@ extension ProviderState {
 }
 
 extension LoopbackRequest {
-    /// Returns the decoded segments of the path after a prefix; `nil` if they are not percent-encoded UTF-8.
+    /// Returns the decoded segments of the path after a prefix, or `nil` if they are not percent-encoded UTF-8.
     func segments(after prefix: String) -> [String]? { Self.segments(of: path.dropFirst(prefix.count)) }
 
-    /// Returns the decoded segments of a path; `nil` if they are not percent-encoded UTF-8.
+    /// Returns the decoded segments of a path, or `nil` if they are not percent-encoded UTF-8.
     static func segments(of path: some StringProtocol) -> [String]? {
         let parts = path.split(separator: "/")
         let segments = parts.compactMap { PercentEncoding.decode($0.utf8) }
         return segments.count == parts.count ? segments : nil
     }
 
-    /// The query; `nil` if it is not percent-encoded UTF-8.
+    /// The query options, or `nil` if they are not percent-encoded UTF-8.
     var options: FormFields? { FormFields(parsing: query ?? "") }
 
-    /// The form in the body; `nil` if it is not percent-encoded UTF-8.
+    /// The form in the body, or `nil` if it is not percent-encoded UTF-8.
     var form: FormFields? { String(validating: body, as: UTF8.self).flatMap { FormFields(parsing: $0) } }
 }

@@ -5,20 +5,20 @@ struct FormFields: Sendable {
 
     init() {}
 
-    /// Reads `a=b&c=d`; `nil` if an escape is malformed or the bytes are not UTF-8.
+    /// Creates the fields of `a=b&c=d`, or returns `nil` if an escape is malformed or the bytes are not UTF-8.
     init?(parsing text: some StringProtocol) {
         guard let fields = FormEncoding.decode(text) else { return nil }
         self.fields = fields
     }
 
-    /// The value of the first field with this name; `nil` if it is missing or empty.
+    /// The value of the first field with this name, or `nil` if it is missing or empty.
     ///
     /// RFC 6749 section 3.1: parameters without a value are treated as omitted.
     subscript(name: String) -> String? {
         fields.first { $0.name == name && !$0.value.isEmpty }?.value
     }
 
-    /// Returns the value of the first OData option with this name, in any case and with or without `$`.
+    /// Returns the value of the first OData option with this name, ignoring case, with or without `$`.
     func option(_ name: String) -> String? {
         fields.first { [name, "$" + name].contains($0.name.lowercased()) }?.value
     }

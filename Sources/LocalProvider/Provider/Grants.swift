@@ -3,11 +3,11 @@ import StrictJSON
 /// The permissions that a user granted a client.
 struct Authorization: Sendable, Equatable {
     var clientID: String
-    /// The position of the user; `nil` if the client acts for itself.
+    /// The position of the user, or `nil` for a client with its own permissions.
     var user: Int?
     var scopes: [String]
     var nonce: String?
-    /// Seconds since 1970.
+    /// The time of authentication in seconds since 1970.
     var authenticatedAt: Int
 }
 
@@ -23,7 +23,7 @@ struct ConsentRequest: Sendable, Equatable {
     var responseMode = ResponseMode.query
     /// The identifier of the pushed request, which is valid until the user decides.
     var pushedRequest: String?
-    /// The issuer to name in the response; `nil` for a tenant, because Microsoft Entra does not name it.
+    /// The issuer in the response, or `nil` for a tenant, because Microsoft Entra does not return it.
     var issuer: String?
     var expiresAt: Int
 }
@@ -35,7 +35,7 @@ enum ResponseMode: String, Sendable, CaseIterable {
     case formPost = "form_post"
 }
 
-/// A client that registered itself.
+/// A dynamically registered client.
 struct Registration: Sendable, Equatable {
     var client: LocalClient
     /// The token for reading and deleting the registration.
@@ -45,14 +45,14 @@ struct Registration: Sendable, Equatable {
     var metadata: JSONObject
 }
 
-/// Codes, tokens and what they belong to. Values only: time and randomness are passed in.
+/// Codes, tokens and the associated data. Only values: time and randomness are parameters.
 struct Grants: Sendable {
     struct Code: Sendable {
         var authorization: Authorization
         var redirectURI: String
         var challenge: String
         var expiresAt: Int
-        /// The grant that the code was exchanged for.
+        /// The grant issued for the code.
         var grant: String?
         var isUsed = false
     }
@@ -82,11 +82,11 @@ struct Grants: Sendable {
     var codes = Bounded<Code>(limit: 1_000)
     var pushed = Bounded<PushedRequest>(limit: 1_000)
     var registrations = Bounded<Registration>(limit: 1_000)
-    /// The identifiers of client assertions, which are valid once.
+    /// The identifiers of client assertions, each valid once.
     var assertions = Bounded<Int>(limit: 10_000)
     var devices = Bounded<DeviceRequest>(limit: 1_000)
     var grants = Bounded<Grant>(limit: 10_000)
-    /// All issued refresh tokens with their grants, to recognize the reuse of an old one.
+    /// All issued refresh tokens with their grants, for detecting reuse.
     var refreshTokens = Bounded<String>(limit: 50_000)
     var accessTokens = Bounded<AccessToken>(limit: 50_000)
 
@@ -109,7 +109,7 @@ struct Grants: Sendable {
     }
 }
 
-/// A dictionary that forgets its oldest entries when it is full.
+/// A dictionary that drops its oldest entries when it is full.
 struct Bounded<Value: Sendable>: Sendable {
     let limit: Int
     private var values: [String: Value] = [:]

@@ -50,7 +50,7 @@ extension ProviderState {
     func jwks() async -> LoopbackResponse {
         do {
             var key = try await signingKey()
-            // Microsoft Entra names the issuer of each key.
+            // Microsoft Entra adds the issuer of each key.
             if authority.tenant != nil { key.issuer = issuer }
             return .json(JWKSet([key]).json)
         } catch {
@@ -83,7 +83,7 @@ extension ProviderState {
 
     // MARK: Introspection, revocation and sign-out
 
-    /// Returns the state of a token. A public client sees its own tokens only. See RFC 7662.
+    /// Returns the state of a token. A public client can introspect only its own tokens. See RFC 7662.
     func introspect(_ request: LoopbackRequest) -> LoopbackResponse {
         do throws(OAuthFailure) {
             let form = try form(request)
@@ -166,7 +166,7 @@ extension ProviderState {
         return LoopbackResponse(status: 303, fields: ["Location": location])
     }
 
-    /// Returns the client of an ID token of this provider. It may have expired.
+    /// Returns the client of an ID token of this provider, which may have expired.
     private func audience(of token: String) async -> String? {
         guard let key = try? await signingKey(), let jwt = try? JWT(parsing: token),
             let verified = try? jwt.verified(with: JWKSet([key]), algorithms: [.rs256]),

@@ -1,7 +1,7 @@
 extension InjectedErrors.Name {
     /// The token endpoint responds with a web page and status 200, as a captive portal does.
     public static let tokenHTML = Self(rawValue: "token-html")
-    /// The token endpoint responds with half of a JSON text.
+    /// The token endpoint responds with half of a JSON document.
     public static let tokenHalfJSON = Self(rawValue: "token-half-json")
     /// The token endpoint responds with 10 GB.
     public static let tokenHuge = Self(rawValue: "token-huge")
@@ -9,7 +9,7 @@ extension InjectedErrors.Name {
     public static let tokenNothing = Self(rawValue: "token-nothing")
     /// The token endpoint never responds.
     public static let tokenStall = Self(rawValue: "token-stall")
-    /// The token endpoint issues the tokens, and its response arrives slowly, in small pieces.
+    /// The token endpoint issues the tokens, and its response arrives slowly in small pieces.
     public static let tokenSlow = Self(rawValue: "token-slow")
     /// The token endpoint responds with 500.
     public static let token500 = Self(rawValue: "token-500")
@@ -37,11 +37,11 @@ extension InjectedErrors.Name {
     public static let directory404 = Self(rawValue: "directory-404")
     /// The directory responds with 404 ErrorNonExistentMailbox, without identifiers.
     public static let directoryMailbox = Self(rawValue: "directory-404-mailbox")
-    /// A delta request with a token gets the response 410.
+    /// The directory responds with 410 to a delta request with a token.
     public static let directory410 = Self(rawValue: "directory-410")
     /// The directory responds with 429 and Retry-After.
     public static let directory429 = Self(rawValue: "directory-429")
-    /// The directory responds with 429 and the fields of a used-up quota.
+    /// The directory responds with 429 and the fields of an exhausted quota.
     public static let directoryThrottled = Self(rawValue: "directory-429-quota")
     /// The directory responds with 500.
     public static let directory500 = Self(rawValue: "directory-500")
@@ -53,13 +53,13 @@ extension InjectedErrors.Name {
     public static let directoryEmptyResponse = Self(rawValue: "directory-502")
     /// The directory responds with 503 and Retry-After.
     public static let directory503 = Self(rawValue: "directory-503")
-    /// The directory responds with 504 in the shape of an error, without Retry-After.
+    /// The directory responds with 504 as a JSON error, without Retry-After.
     public static let directory504 = Self(rawValue: "directory-504")
     /// The directory responds with 504 and a gateway's web page.
     public static let directoryHTML = Self(rawValue: "directory-html")
     /// The directory responds with 400 and an empty code, "innererror" and "requestId".
     public static let directoryOddError = Self(rawValue: "directory-odd-error")
-    /// The directory responds with half of a JSON text.
+    /// The directory responds with half of a JSON document.
     public static let directoryHalfJSON = Self(rawValue: "directory-half-json")
     /// The directory responds with 10 GB.
     public static let directoryHuge = Self(rawValue: "directory-huge")
@@ -67,34 +67,34 @@ extension InjectedErrors.Name {
     public static let directoryNothing = Self(rawValue: "directory-nothing")
     /// The directory never responds.
     public static let directoryStall = Self(rawValue: "directory-stall")
-    /// The directory's response breaks off.
+    /// The directory closes the connection in the middle of the response.
     public static let directoryCut = Self(rawValue: "directory-cut")
-    /// The directory's response arrives slowly, in small pieces.
+    /// The directory's response arrives slowly in small pieces.
     public static let directorySlow = Self(rawValue: "directory-slow")
-    /// A list's next page is at another host.
+    /// A list's link to the next page points to another host.
     public static let directoryForeignNextLink = Self(rawValue: "directory-nextlink-foreign")
-    /// A list's next page is the same page again.
+    /// A list's link to the next page points to the same page.
     public static let directoryNextLinkLoop = Self(rawValue: "directory-nextlink-loop")
-    /// A list's page is empty and has a next page.
+    /// A list's page is empty and has a link to the next page.
     public static let directoryEmptyPage = Self(rawValue: "directory-empty-page")
-    /// A request with a page token gets the response Directory_ExpiredPageToken.
+    /// The directory responds with Directory_ExpiredPageToken to a request with a page token.
     public static let directoryExpiredPageToken = Self(rawValue: "directory-expired-page-token")
-    /// A request with a page token gets the response DirectoryPageTokenNotFoundException.
+    /// The directory responds with DirectoryPageTokenNotFoundException to a request with a page token.
     public static let directoryPageTokenNotFound = Self(rawValue: "directory-page-token-not-found")
-    /// A batch's responses arrive in another order.
+    /// The responses of a batch arrive in a different order.
     public static let directoryBatchOrder = Self(rawValue: "directory-batch-order")
-    /// A batch's first item gets the response 429.
+    /// The first item of a batch gets the response 429.
     public static let directoryBatch429 = Self(rawValue: "directory-batch-429")
-    /// A batch's last response is missing.
+    /// The last response of a batch is missing.
     public static let directoryBatchMissing = Self(rawValue: "directory-batch-missing")
 
     /// All injected errors, in the order of the help.
     public static let all: [Self] = summaries.map(\.key)
 
-    /// A short description of the error and its value; `nil` for an unknown name.
+    /// A short description of the error and its value, or `nil` for an unknown name.
     public var summary: String? { Self.summaries.first { $0.key == self }?.value }
 
-    /// Whether a value may follow the name.
+    /// Whether the name can have a value.
     public var takesValue: Bool { Self.namesWithValue.contains(self) }
 
     private static let namesWithValue: Set<Self> = [

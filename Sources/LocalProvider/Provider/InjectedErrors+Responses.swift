@@ -3,7 +3,7 @@ import HTTPExchange
 import LoopbackHTTP
 
 extension InjectedErrors.Entry {
-    /// Returns the value of Retry-After, or `nil` to send no such field.
+    /// Returns the value of Retry-After, or `nil` to omit the field.
     ///
     /// `date` is a date two seconds ahead, `none` omits the field, and any other value is sent unchanged, valid or not.
     func retryAfter(now: Int) -> String? {
@@ -15,7 +15,7 @@ extension InjectedErrors.Entry {
         }
     }
 
-    /// The response of an endpoint that fails before it reads the request; `nil` for the other errors.
+    /// The response of an endpoint that fails before it reads the request, or `nil` for other errors.
     var gatewayResponse: LoopbackResponse? {
         switch name {
         case .directoryHTML:

@@ -2,9 +2,9 @@ import Platform
 
 /// The errors that a ``LoopbackProvider`` injects, in order.
 ///
-/// An injected error applies to a number of requests, or until it is removed. Of several errors for one endpoint, the
-/// first that is not used up applies. The provider does not process such a request: no code is used, and no token
-/// changes.
+/// An injected error applies to a number of requests, or until it is removed. If several errors apply to an endpoint,
+/// the first that is not used up is injected. The provider does not process such a request: no code is used, and no
+/// token changes.
 public struct InjectedErrors: Sendable, Equatable {
     /// The name of an injected error. The set is open: the provider ignores an unknown name.
     public struct Name: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -18,16 +18,16 @@ public struct InjectedErrors: Sendable, Equatable {
         public var description: String { rawValue }
     }
 
-    /// An injected error and the number of requests that it still applies to.
+    /// An injected error and its remaining number of requests.
     public struct Entry: Sendable, Equatable {
         /// The name of the injected error.
         public var name: Name
-        /// The parameter, such as a value of Retry-After; `nil` for the default. See ``Name/summary``.
+        /// The parameter, such as a value of Retry-After, or `nil` for the default. See ``Name/summary``.
         public var value: String?
-        /// The number of requests that it still applies to; `nil` for all.
+        /// The remaining number of requests, or `nil` for all.
         public var remaining: Int?
 
-        /// Creates an injected error for this many requests, or for all.
+        /// Creates an injected error for a number of requests. The default is all.
         public init(_ name: Name, value: String? = nil, remaining: Int? = nil) {
             self.name = name
             self.value = value
@@ -35,7 +35,7 @@ public struct InjectedErrors: Sendable, Equatable {
         }
     }
 
-    /// The reason why a description of an injected error is not valid.
+    /// The error for an invalid description of an injected error.
     public struct ParsingError: Error, Sendable, Equatable, CustomStringConvertible {
         /// The reason.
         public let reason: String
@@ -58,19 +58,19 @@ public struct InjectedErrors: Sendable, Equatable {
     /// Creates a list of injected errors.
     public init(_ entries: [Entry]) { self.entries = entries }
 
-    /// Adds an injected error for the next `count` requests of its endpoint, or for all.
+    /// Adds an injected error for the next `count` requests of its endpoint. The default is all.
     public mutating func add(_ name: Name, value: String? = nil, count: Int? = nil) {
         entries.append(Entry(name, value: value, remaining: count.map { max(0, $0) }))
     }
 
-    /// Parses and adds an injected error: a name such as `token-html`, a value after `=`, a number of requests after
-    /// `:`.
+    /// Parses and adds an injected error.
     ///
-    /// `directory-429=2.5:3` applies to three requests, with `Retry-After: 2.5`. A value may contain colons: digits
-    /// after the last one are the number.
+    /// The syntax is a name such as `token-html`, a value after `=`, and a number of requests after `:`.
     ///
-    /// - Throws: ``ParsingError`` if the name is unknown, the number is not a number, or the injected error takes no
-    ///   value.
+    /// `directory-429=2.5:3` applies to three requests, with `Retry-After: 2.5`. A value can contain colons: digits
+    /// after the last one are the number of requests.
+    ///
+    /// - Throws: ``ParsingError`` if the name is unknown, the number is invalid, or the injected error has no value.
     public mutating func add(parsing text: String) throws(ParsingError) {
         let name = Name(rawValue: String(text.prefix { $0 != "=" && $0 != ":" }))
         guard name.summary != nil else { throw ParsingError(reason: "there is no injected error named \"\(name)\"") }
@@ -92,7 +92,7 @@ public struct InjectedErrors: Sendable, Equatable {
         add(name, value: rest.isEmpty ? nil : String(rest.dropFirst()), count: count)
     }
 
-    /// Uses the next injected error that has the prefix and matches the condition.
+    /// Removes and returns the next injected error that has the prefix and matches the condition.
     mutating func take(_ prefix: String, where applies: (Name) -> Bool = { _ in true }) -> Entry? {
         guard
             let index = entries.firstIndex(where: {

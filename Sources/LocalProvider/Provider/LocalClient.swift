@@ -4,23 +4,24 @@ import JOSE
 import LoopbackHTTP
 import StrictJSON
 
-/// An OAuth client that a ``LoopbackProvider`` knows.
+/// An OAuth client of a ``LoopbackProvider``.
 public struct LocalClient: Sendable, Equatable {
     /// The client identifier.
     public var id: String
-    /// The name that the user sees.
+    /// The name shown to the user.
     public var name: String
-    /// The secret of a confidential client; `nil` for a public one.
+    /// The secret of a confidential client, or `nil` for a public one.
     public var secret: String?
-    /// The registered redirect URIs. A loopback http URI matches with any port (RFC 8252 section 7.3); other URIs match
-    /// exactly.
+    /// The registered redirect URIs.
+    ///
+    /// A loopback http URI matches with any port (RFC 8252 section 7.3); other URIs match exactly.
     public var redirectURIs: [String]
     /// The public keys of a client that authenticates with `private_key_jwt`.
     var keySet: JSONObject?
-    /// The grant types that the client registered; `nil` if it may use all.
+    /// The registered grant types, or `nil` for all.
     var grantTypes: [String]?
 
-    /// Creates a client of this identifier.
+    /// Creates a client with this identifier.
     public init(id: String, name: String, secret: String? = nil, redirectURIs: [String] = Self.loopbackRedirectURIs) {
         self.id = id
         self.name = name
@@ -28,7 +29,7 @@ public struct LocalClient: Sendable, Equatable {
         self.redirectURIs = redirectURIs
     }
 
-    /// The redirect URIs of programs on this machine.
+    /// The redirect URIs of native applications on loopback.
     public static let loopbackRedirectURIs = ["127.0.0.1", "[::1]", "localhost"].flatMap { host in
         ["", "/", "/callback"].map { "http://\(host)\($0)" }
     }
@@ -47,8 +48,10 @@ public struct LocalClient: Sendable, Equatable {
         }
     }
 
-    /// Returns whether a client may register the redirect URI: an absolute URI without a fragment, of visible ASCII
-    /// characters, and with `http` only for loopback. See RFC 6749 section 3.1.2 and RFC 8252 section 8.4.
+    /// Returns whether a client may register the redirect URI.
+    ///
+    /// It must be an absolute URI without a fragment, of visible ASCII characters, and with `http` only for loopback.
+    /// See RFC 6749 section 3.1.2 and RFC 8252 section 8.4.
     public static func canRegister(redirectURI: String) -> Bool {
         guard isWellFormed(redirectURI), let url = URL(string: redirectURI), let scheme = url.scheme?.lowercased(),
             let rest = redirectURI.dropFirst(scheme.utf8.count + 1).first,
@@ -71,7 +74,7 @@ public struct LocalClient: Sendable, Equatable {
         return redirectURIs.contains { $0 == redirectURI || Self.withoutLoopbackPort(redirectURI) == $0 }
     }
 
-    /// Returns a loopback http URI without its port; `nil` for other URIs.
+    /// Returns a loopback http URI without its port, or `nil` for other URIs.
     private static func withoutLoopbackPort(_ uri: String) -> String? {
         let loopback = /(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)):([0-9]+)((?:[\/?].*)?)/
         guard let match = uri.wholeMatch(of: loopback), let port = UInt16(match.2), port > 0 else { return nil }
@@ -89,7 +92,7 @@ struct OAuthFailure: Error, Equatable {
     var status = 400
     var code: String
     var description: String
-    /// Whether the client used Basic, which WWW-Authenticate must then name.
+    /// Whether the client used Basic. Then WWW-Authenticate must contain it.
     var challengesBasic = false
 
     static func invalidRequest(_ description: String) -> OAuthFailure {
@@ -104,7 +107,7 @@ struct OAuthFailure: Error, Equatable {
 }
 
 extension ProviderState {
-    /// Authenticates the client of a form: `client_secret_basic`, `client_secret_post` or none.
+    /// Returns the client of a form after checking `client_secret_basic`, `client_secret_post` or no authentication.
     func client(_ form: FormFields, _ fields: HTTPFields) throws(OAuthFailure) -> LocalClient {
         let header = fields.values(for: "Authorization")
         guard header.count <= 1 else { throw .invalidRequest("Authorization appears twice.") }
@@ -127,7 +130,7 @@ extension ProviderState {
         return try client(id, secret: secret, isBasic: true)
     }
 
-    /// Authenticates a client with `private_key_jwt`. See RFC 7523 sections 2.2 and 3.
+    /// Returns a client after checking `private_key_jwt`. See RFC 7523 sections 2.2 and 3.
     private func client(asserting form: FormFields) throws(OAuthFailure) -> LocalClient {
         func failure(_ reason: String) -> OAuthFailure {
             OAuthFailure(status: 401, code: "invalid_client", description: "client_assertion is rejected: \(reason).")

@@ -3,7 +3,7 @@ import HTTPExchange
 import JOSE
 import LoopbackHTTP
 
-// The pages that users see: plain HTML without scripts, readable at 320 pixels, light and dark.
+// The pages for users: plain HTML without scripts, readable at 320 pixels, light and dark.
 extension ProviderState {
     static let entities: [Unicode.Scalar: String] = [
         "&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;", "'": "&#39;",
@@ -52,8 +52,9 @@ extension ProviderState {
         """
     }
 
-    /// Allows a form, which the listener's policy forbids. `form-action` is omitted, because browsers apply it to the
-    /// redirect to the application too.
+    /// Returns a page with a form, which the listener's policy forbids.
+    ///
+    /// `form-action` is omitted, because browsers also apply it to the redirect to the application.
     private static func formPage(_ page: String) -> LoopbackResponse {
         var response = LoopbackResponse.html(page)
         response.fields["Content-Security-Policy"] =
@@ -61,7 +62,7 @@ extension ProviderState {
         return response
     }
 
-    /// Returns an error page for the user, because the application may not be authentic.
+    /// Returns an error page instead of a redirect, because the application may not be authentic.
     func errorPage(_ message: String, status: Int = 400) -> LoopbackResponse {
         .html(
             Self.page(
@@ -88,7 +89,7 @@ extension ProviderState {
         return response
     }
 
-    /// Responds with an error page if the function throws.
+    /// Returns the response of a function, or an error page if the function throws.
     func page(_ respond: () throws(OAuthFailure) -> LoopbackResponse) -> LoopbackResponse {
         do throws(OAuthFailure) {
             return try respond()
@@ -148,7 +149,7 @@ extension ProviderState {
         "<h1>\(escaped(title))</h1>\n" + (problem.map { "<p role=\"alert\">\(escaped($0))</p>\n" } ?? "")
     }
 
-    /// Returns a choice of a few users, first the login hint, and a field for any other user.
+    /// Returns a selection of a few users, starting with the login hint, and a field for any other user.
     private func userFields(hint: String?) -> String {
         let hinted = hint.flatMap { contents.index(signingInAs: $0) }
         let samples = [0, 1, 2, 3, 7].filter { $0 < contents.count && $0 != hinted }

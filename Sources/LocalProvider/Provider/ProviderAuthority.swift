@@ -1,20 +1,20 @@
-/// The authority that a request addresses: the provider under one of its host names, as a whole or as a tenant.
+/// The authority of a request: the provider with one of its host names, optionally a tenant.
 ///
 /// A tenant has the paths, metadata and claims of Microsoft Entra.
 struct ProviderAuthority: Sendable, Equatable {
     /// Scheme, host and port, such as `https://localhost:8443`.
     var origin = ""
-    /// The tenant in the path; `nil` for the provider as a whole.
+    /// The tenant in the path, or `nil` for the provider without a tenant.
     var tenant: Tenant?
 
-    /// A tenant as it appears in a path.
+    /// A tenant in a path.
     enum Tenant: Sendable, Equatable {
         /// The only tenant, by its identifier or domain.
         case own
         /// `common` or `organizations`: the user's tenant.
         case any(String)
 
-        /// Creates the tenant of a path segment; `nil` for an unknown one.
+        /// Creates the tenant of a path segment, or returns `nil` for an unknown one.
         init?(_ segment: String) {
             switch segment.lowercased() {
             case ProviderConfiguration.tenantID, "contoso.example": self = .own
@@ -36,13 +36,13 @@ struct ProviderAuthority: Sendable, Equatable {
         tenant == nil ? origin : "\(origin)/\(ProviderConfiguration.tenantID)/v2.0"
     }
 
-    /// The issuer in the metadata. The metadata of all tenants contains a template.
+    /// The issuer in the metadata. For all tenants together it is a template.
     var metadataIssuer: String {
         if case .any = tenant { return "\(origin)/{tenantid}/v2.0" }
         return issuer
     }
 
-    /// The paths of a tenant after its segment, and the endpoints of the provider that they stand for.
+    /// The paths of a tenant after its segment, with the corresponding endpoints of the provider.
     static let tenantPaths = [
         "/v2.0/.well-known/openid-configuration": "/.well-known/openid-configuration",
         "/discovery/v2.0/keys": "/jwks", "/oauth2/v2.0/authorize": "/authorize", "/oauth2/v2.0/token": "/token",
@@ -57,7 +57,7 @@ struct ProviderAuthority: Sendable, Equatable {
         return "\(origin)/\(tenant.segment)\(path)"
     }
 
-    /// Returns the tenant's segment and the endpoint of a path; `nil` if the path is not a tenant's.
+    /// Returns the tenant segment and the endpoint of a path, or `nil` if the path is not a tenant's.
     static func tenantPath(_ path: String) -> (segment: String, endpoint: String)? {
         guard let end = path.dropFirst().firstIndex(of: "/"), let endpoint = tenantPaths[String(path[end...])] else {
             return nil

@@ -9,33 +9,37 @@ public struct ProviderConfiguration: Sendable {
     public var seed: UInt64 = 1
     /// The port on 127.0.0.1 and ::1, or 0 for a free one.
     public var port: UInt16 = 0
-    /// Whether the provider speaks HTTPS, with a certificate of ``LoopbackProvider/certificateAuthority``. It needs
-    /// OpenSSL's libssl.
+    /// Whether the provider uses HTTPS, with a certificate of ``LoopbackProvider/certificateAuthority``.
+    ///
+    /// Requires OpenSSL's libssl.
     public var usesTLS = false
-    /// Whether the provider approves each request immediately, without a page: for the user of the login hint, or the
-    /// first user of the directory.
+    /// Whether the provider approves each request immediately, without a page.
+    ///
+    /// The user is the login hint's, or the first user of the directory.
     public var approvesRequests = false
-    /// The lifetime of an access token, in whole seconds.
+    /// The lifetime of an access token in whole seconds.
     public var accessTokenLifetime: Duration = .seconds(3600)
-    /// The lifetime of a refreshed access token, in whole seconds; `nil` for ``accessTokenLifetime``.
+    /// The lifetime of a refreshed access token in whole seconds, or `nil` for ``accessTokenLifetime``.
     public var refreshedAccessTokenLifetime: Duration?
-    /// Whether each refresh returns a new refresh token and ends the old one. Reuse of an old token revokes the grant
-    /// (RFC 9700 section 4.14.2).
+    /// Whether each refresh rotates the refresh token.
+    ///
+    /// Reuse of an old token revokes the grant (RFC 9700 section 4.14.2).
     public var rotatesRefreshTokens = true
-    /// The minimum interval between two token requests of a device, in whole seconds.
+    /// The minimum interval between two token requests of a device in whole seconds.
     public var devicePollingInterval: Duration = .seconds(5)
     /// Whether User.ReadBasic.All returns only names and addresses of other users, as in the real service.
     public var withholdsNonBasicProperties = false
-    /// The resource units that an application may use in ten seconds before the directory responds with 429, as in the
-    /// real service; `nil` for no limit.
+    /// The resource units that an application may use in ten seconds, or `nil` for no limit.
+    ///
+    /// Above it, the directory responds with 429.
     public var quota: Int?
-    /// The function that is called with each request after its response, on any thread. It must not block.
+    /// A handler called with each request after its response, on any thread. It must not block.
     public var onRequest: (@Sendable (LoggedRequest) -> Void)?
     /// The initial injected errors.
     public var injectedErrors = InjectedErrors()
     /// The clients. The first one is the public client of ``LoopbackProvider/clientID``.
     public var clients = [Self.publicClient, Self.confidentialClient]
-    /// The RSA key that signs ID tokens; `nil` creates one at the first sign-in, which takes about 0.1 s.
+    /// The RSA key that signs ID tokens. If `nil`, one is created at the first sign-in, which takes about 0.1 s.
     public var signingKey: JWK?
     /// Returns the current time.
     public var now: @Sendable () -> Date = { Date() }
@@ -55,7 +59,7 @@ public struct ProviderConfiguration: Sendable {
     /// The public client `lodge`, with redirects to loopback.
     public static let publicClient = LocalClient(id: "lodge", name: "Lodge")
 
-    /// The confidential client `lodge-confidential`. Its secret is `not-a-secret`, public.
+    /// The confidential client `lodge-confidential`. Its secret is `not-a-secret` and public.
     public static let confidentialClient = LocalClient(
         id: "lodge-confidential", name: "Lodge (confidential)", secret: "not-a-secret")
 }

@@ -5,14 +5,14 @@ import LoopbackHTTP
 import StrictJSON
 import Synchronization
 
-/// The provider as a request addresses it: the state that all requests share, and the request's authority.
+/// The provider for one request: the shared state and the request's authority.
 struct ProviderState: Sendable {
     struct State {
         var grants = Grants()
         var log = RequestLog()
         var injectedErrors: InjectedErrors
         var directory: DirectoryContents
-        /// Page tokens of another generation have expired.
+        /// The generation of page tokens. Tokens of another generation have expired.
         var generation = 0
         var quotas = Bounded<QuotaWindow>(limit: 1_000)
     }
@@ -37,14 +37,14 @@ struct ProviderState: Sendable {
         return configuration.clients.first { $0.id == id } ?? state.withLock { $0.grants.registrations[id]?.client }
     }
 
-    /// Scheme, host and port of the request, without a path.
+    /// The scheme, host and port of the request.
     var origin: String { authority.origin }
 
     var issuer: String { authority.issuer }
 
     func signingKey() async throws -> JWK { try await createKey().value }
 
-    /// Starts to create the key, once. Call it early if a response will need the key.
+    /// Starts to create the key, at most once. Call it early if a response will need the key.
     @discardableResult
     func createKey() -> Task<JWK, any Error> {
         state.key.withLock { key in
@@ -56,7 +56,7 @@ struct ProviderState: Sendable {
         }
     }
 
-    /// Seconds since 1970; within 32-bit years, whatever the clock says.
+    /// The current time in seconds since 1970, limited to years with 32 bits.
     var now: Int {
         let seconds = configuration.now().timeIntervalSince1970
         return seconds.isFinite ? Int(min(max(seconds, 0), 1e11)) : 0
@@ -71,7 +71,7 @@ struct ProviderState: Sendable {
         }
     }
 
-    /// Takes the units of a request from the application's quota.
+    /// Deducts the units of a request from the application's quota.
     func charge(_ units: Int, to application: String) -> QuotaCharge {
         guard let quota = configuration.quota.map({ max(1, $0) }) else { return QuotaCharge(units: units) }
         let now = now
@@ -83,10 +83,10 @@ struct ProviderState: Sendable {
     }
 }
 
-/// The state that all requests share.
+/// The state shared by all requests.
 final class SharedState: Sendable {
     private let state: Mutex<ProviderState.State>
-    /// The signing key. Creating an RSA key takes about 0.1 s, which pass while the user reads the page.
+    /// The signing key. Creating an RSA key takes about 0.1 s, in which the user reads the page.
     let key = Mutex<Task<JWK, any Error>?>(nil)
 
     init(_ state: ProviderState.State) { self.state = Mutex(state) }
@@ -98,7 +98,7 @@ final class SharedState: Sendable {
     }
 }
 
-/// The parts of a log entry that only the endpoint knows.
+/// The parts of a log entry from the endpoint.
 struct RequestNote {
     var grantType: String?
     var injectedError: InjectedErrors.Name?

@@ -1,13 +1,13 @@
-/// The part of its quota that an application used in ten seconds.
+/// The used part of an application's quota in ten seconds.
 struct QuotaWindow: Sendable {
     private static let seconds = 10
-    /// Seconds since 1970.
+    /// The start of the window in seconds since 1970.
     private var start: Int
     private var used = 0
 
     init(start: Int) { self.start = start }
 
-    /// Uses units of the quota, unless too few are left.
+    /// Deducts units of the quota, unless too few remain.
     mutating func charge(_ units: Int, of quota: Int, now: Int) -> QuotaCharge {
         var charge = QuotaCharge(units: units)
         if now - start >= Self.seconds || now < start { self = QuotaWindow(start: now) }
@@ -21,12 +21,12 @@ struct QuotaWindow: Sendable {
     }
 }
 
-/// The cost of a request and the rest of the quota, for the fields of its response.
+/// The cost of a request and the remaining quota, for the fields of its response.
 struct QuotaCharge: Sendable, Equatable {
     var units: Int
-    /// The used part of the quota in percent; `nil` without a quota.
+    /// The used part of the quota in percent, or `nil` without a quota.
     var percentage: Int?
-    /// Seconds until the quota is available again; `nil` if the request is allowed.
+    /// The number of seconds until the quota is available again, or `nil` if the request is allowed.
     var retryAfter: Int?
 
     /// The used part of the quota, such as `0.85`, which the service reports from 0.8 on.

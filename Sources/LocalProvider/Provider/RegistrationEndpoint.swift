@@ -4,7 +4,7 @@ import JOSE
 import LoopbackHTTP
 import StrictJSON
 
-// Dynamic registration of clients and pushed authorization requests. RFC 7591, RFC 7592, RFC 9126.
+// Dynamic client registration and pushed authorization requests. See RFC 7591, RFC 7592 and RFC 9126.
 extension ProviderState {
     static let registrationPath = "/register/"
 
@@ -16,18 +16,18 @@ extension ProviderState {
         OAuthFailure(code: "invalid_client_metadata", description: reason)
     }
 
-    /// The maximum size of what anybody can send and the provider keeps.
+    /// The maximum size in bytes of saved data from unauthenticated programs.
     private static let maximumByteCount = 16 << 10
 
     /// Registers a client. See RFC 7591 section 3.
     func register(_ request: LoopbackRequest) -> LoopbackResponse {
         do throws(OAuthFailure) {
-            // A page of another site cannot send this type without the permission of this server.
+            // A page of another site cannot send this type without a CORS permission of this server.
             let type = request.fields["Content-Type"]?.lowercased().split(whereSeparator: { "; \t".contains($0) }).first
             guard type == "application/json" else {
                 throw Self.invalidMetadata("Content-Type must be application/json.")
             }
-            // Anybody can register, and the metadata remains in memory.
+            // Any program can register, and the metadata remains in memory.
             guard request.body.count <= Self.maximumByteCount else {
                 throw Self.invalidMetadata("The request is longer than \(Self.maximumByteCount) bytes.")
             }
@@ -183,9 +183,9 @@ extension ProviderState {
         }
     }
 
-    /// Returns the identifier and the pushed request of a URI; `nil` if it has expired or the user has decided.
+    /// Returns the identifier and the pushed request of a URI, or `nil` if it has expired or the user has decided.
     ///
-    /// Loading the page again is possible: the user may open the URL twice. See RFC 9126 section 4.
+    /// The page can be loaded repeatedly, because the user may open the URL twice. See RFC 9126 section 4.
     func pushedRequest(_ uri: String) -> (identifier: String, request: Grants.PushedRequest)? {
         let identifier = String(uri.dropFirst(Self.requestURIPrefix.count))
         let now = now

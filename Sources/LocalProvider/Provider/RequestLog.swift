@@ -8,15 +8,16 @@ public struct LoggedRequest: Sendable, Equatable {
     public let path: String
     /// The query of a directory request, percent-encoded. Other queries can contain secrets.
     public let query: String?
-    /// The grant type of a token request, if the provider knows it.
+    /// The grant type of a token request, or `nil` if the provider does not support it.
     public let grantType: String?
-    /// The status of the response; `nil` if an injected error prevented it.
+    /// The status of the response, or `nil` if an injected error prevented it.
     public let status: Int?
     /// The injected error.
     public let injectedError: InjectedErrors.Name?
 
-    /// The kind of the request: method and path without keys, such as
-    /// `GET /users/{key}/manager`. An unknown path is `other`.
+    /// The kind of the request: method and path without keys, such as `GET /users/{key}/manager`.
+    ///
+    /// An unknown path is `other`.
     public var kind: String {
         guard let path = Self.pattern(path) else { return "other" }
         return "\(method) \(path)"
@@ -50,7 +51,7 @@ public struct LoggedRequest: Sendable, Equatable {
     }
 }
 
-/// The last requests, and counts of all requests.
+/// The latest requests, and the counts of all requests.
 struct RequestLog: Sendable {
     static let limit = 10_000
     private(set) var entries: [LoggedRequest] = []

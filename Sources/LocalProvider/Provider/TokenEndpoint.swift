@@ -4,7 +4,7 @@ import JOSE
 import LoopbackHTTP
 import StrictJSON
 
-// The token endpoint. RFC 6749 sections 3.2, 5 and 6, RFC 7636.
+// The token endpoint. See RFC 6749 sections 3.2, 5 and 6, and RFC 7636.
 extension ProviderState {
     static let deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code"
     static let grantTypes = ["authorization_code", "refresh_token", "client_credentials", deviceGrantType]
@@ -78,7 +78,7 @@ extension ProviderState {
                 if let grant = code.grant { state.grants.end(grant) }
                 throw OAuthFailure.invalidGrant("The code was used before.")
             }
-            // A failed attempt uses the code, too.
+            // A failed attempt also invalidates the code.
             code.isUsed = true
             state.grants.codes[text] = code
             guard code.expiresAt > now else { throw OAuthFailure.invalidGrant("The code has expired.") }
@@ -95,7 +95,7 @@ extension ProviderState {
         }
     }
 
-    /// Returns whether the text is a code verifier. See RFC 7636 section 4.1.
+    /// Returns whether the string is a code verifier. See RFC 7636 section 4.1.
     private static func isVerifier(_ text: String) -> Bool {
         (43...128).contains(text.utf8.count) && text.utf8.allSatisfy(PercentEncoding.isUnreserved)
     }
@@ -114,7 +114,7 @@ extension ProviderState {
         }
         var scopes = granted
         if let text = form["scope"] {
-            // A scope is the same with and without its resource.
+            // A scope is equal with and without its resource.
             let permissions = Set(granted.map(Scopes.permission))
             scopes = text.split(separator: " ").flatMap { scope in
                 Scopes.permission(String(scope)) == ".default"
@@ -129,10 +129,11 @@ extension ProviderState {
         return try await issue(identifier, scopes: scopes, presented: token, canRefresh: true, form)
     }
 
-    /// RFC 9700 section 4.14.2: reuse indicates a stolen token, so the grant ends for both users of it.
+    /// The error after reuse, which indicates a stolen token, so that the grant ends for both users of it (RFC 9700
+    /// section 4.14.2).
     private static let reused = OAuthFailure.invalidGrant("The refresh token was used before; the grant is revoked.")
 
-    /// Returns a token for the client itself. RFC 6749 section 4.4.
+    /// Returns a token for the client itself. See RFC 6749 section 4.4.
     private func clientCredentials(_ form: FormFields, _ client: LocalClient) throws(OAuthFailure)
         -> LoopbackResponse
     {
@@ -166,7 +167,7 @@ extension ProviderState {
         return response
     }
 
-    /// Responds with tokens for a grant: the first ones, or new ones for the presented refresh token.
+    /// Responds with tokens for a grant: initial tokens, or new ones for the presented refresh token.
     private func issue(
         _ identifier: String, scopes narrowed: [String]?, presented: String?, canRefresh: Bool, _ form: FormFields
     ) async throws(OAuthFailure) -> LoopbackResponse {
@@ -237,7 +238,7 @@ extension ProviderState {
         }
     }
 
-    /// Returns the claims of the scopes `profile` and `email`. OpenID Connect Core section 5.4.
+    /// Returns the claims for the scopes `profile` and `email`. See OpenID Connect Core section 5.4.
     func userClaims(_ user: StoredUser, _ scopes: [String]) -> JSONObject {
         var claims = JSONObject()
         if scopes.contains("profile") {
@@ -288,12 +289,12 @@ enum Scopes {
         "admin.directory.user.readonly",
     ]
 
-    /// Returns the scopes of a request, each once, in order.
+    /// Returns the scopes of a request in order, without duplicates.
     ///
     /// - Parameters:
     ///   - text: The scopes, separated by spaces.
-    ///   - default: The permissions for which Entra's `.default` stands. It remains in the list, because MSAL looks
-    ///     for it in the response.
+    ///   - default: The permissions that Entra's `.default` represents. It remains in the list, because MSAL looks for
+    ///     it in the response.
     static func read(
         _ text: String, default: [String] = ["User.Read", "User.Read.All"]
     ) throws(OAuthFailure) -> [String] {

@@ -1,53 +1,55 @@
 public import Platform
 public import HTTPExchange
 
-/// The part of the user and the browser: opens the sign-in page of a ``LoopbackProvider``, fills in the form, and
-/// follows the redirect to the application.
+/// A simulation of the user and the browser.
+///
+/// It opens the sign-in page of a ``LoopbackProvider``, submits the form, and follows the redirect to the application.
 ///
 /// For demonstrations and tests. It connects only to loopback addresses.
 public struct Approval: Sendable {
-    /// The user principal name or mail address to sign in with; `nil` for the user that the page proposes.
+    /// The user principal name or mail address for signing in, or `nil` for the user that the page suggests.
     public var userPrincipalName: String?
 
-    /// Creates an approval by this user, or by the user that the page proposes.
+    /// Creates an approval by this user, or by the user that the page suggests.
     public init(as userPrincipalName: String? = nil) { self.userPrincipalName = userPrincipalName }
 
-    /// Approves the request of an authorization URL and returns the response of the application's redirect page.
+    /// Approves the request of an authorization URL and returns the response of the application's redirect URI.
     ///
-    /// - Throws: ``ApprovalError`` if the provider shows no form or sends the browser away from this machine, and what
-    ///   the transport throws.
+    /// - Throws: ``ApprovalError`` if the provider returns no form or redirects to a URL that is not on loopback; the
+    ///   errors of the transport.
     @discardableResult
     public func approve(_ authorizationURL: URL, transport: any HTTPTransport) async throws -> HTTPResponse {
         try await decide("approve", authorizationURL, transport)
     }
 
-    /// Denies the request of an authorization URL and returns the response of the application's redirect page.
+    /// Denies the request of an authorization URL and returns the response of the application's redirect URI.
     ///
-    /// - Throws: As ``approve(_:transport:)``.
+    /// - Throws: The same errors as ``approve(_:transport:)``.
     @discardableResult
     public func deny(_ authorizationURL: URL, transport: any HTTPTransport) async throws -> HTTPResponse {
         try await decide("deny", authorizationURL, transport)
     }
 
-    /// Approves the request and returns the redirect without following it, for an application that does not listen at
-    /// its redirect URI.
+    /// Approves the request and returns the redirect without following it.
     ///
-    /// - Throws: As ``approve(_:transport:)``.
+    /// For an application without a listener at its redirect URI.
+    ///
+    /// - Throws: The same errors as ``approve(_:transport:)``.
     public func redirect(approving authorizationURL: URL, transport: any HTTPTransport) async throws -> URL {
         try await destination("approve", authorizationURL, transport)
     }
 
     /// Approves the device of a verification URL that contains the user code (RFC 8628 section 3.3.1).
     ///
-    /// - Throws: ``ApprovalError`` if the provider shows no form or no device waits with the code, and what the
-    ///   transport throws.
+    /// - Throws: ``ApprovalError`` if the provider returns no form or no device waits with the code; the errors of the
+    ///   transport.
     public func approveDevice(_ verificationURLComplete: URL, transport: any HTTPTransport) async throws {
         try await decideDevice("approve", verificationURLComplete, transport)
     }
 
     /// Denies the device of a verification URL that contains the user code.
     ///
-    /// - Throws: As ``approveDevice(_:transport:)``.
+    /// - Throws: The same errors as ``approveDevice(_:transport:)``.
     public func denyDevice(_ verificationURLComplete: URL, transport: any HTTPTransport) async throws {
         try await decideDevice("deny", verificationURLComplete, transport)
     }
@@ -67,8 +69,9 @@ public struct Approval: Sendable {
         return try await transport.send(HTTPRequest(.get, destination))
     }
 
-    /// Opens the page and sends its form; returns the form's URL and the response, or the response to the page itself
-    /// if it is a redirect.
+    /// Opens the page and submits its form.
+    ///
+    /// Returns the form's URL and the response, or the response to the page itself if it is a redirect.
     private func submit(
         _ decision: String, _ authorizationURL: URL, _ transport: any HTTPTransport
     ) async throws -> (URL, HTTPResponse) {

@@ -1,6 +1,6 @@
-// Changes of the directory by the program that runs the provider. Delta queries return them.
+// Changes to the directory by the program that runs the provider. Delta queries return them.
 extension LoopbackProvider {
-    /// Returns the user with this identifier or user principal name, in any case, or `nil`.
+    /// Returns the user with this identifier or user principal name, ignoring case, or `nil`.
     public func user(_ key: String) -> StoredUser? {
         core.state.withLock { state in state.directory.index(of: key).map { state.directory[$0] } }
     }
@@ -15,7 +15,7 @@ extension LoopbackProvider {
 
     /// Changes the user with this identifier or user principal name.
     ///
-    /// - Returns: Whether there is such a user and the new user principal name is free.
+    /// - Returns: Whether the user exists and the new user principal name is free.
     @discardableResult
     public func updateUser(_ key: String, _ change: (inout StoredUser) -> Void) -> Bool {
         updateUser(key) { user, _, _ in
@@ -26,7 +26,7 @@ extension LoopbackProvider {
 
     /// Sets or removes the manager of a user.
     ///
-    /// - Returns: Whether both were found.
+    /// - Returns: Whether both users exist.
     @discardableResult
     public func setManager(_ manager: String?, of key: String) -> Bool {
         updateUser(key) { user, index, directory in
@@ -48,8 +48,8 @@ extension LoopbackProvider {
 
     /// Deletes the user with this identifier or user principal name.
     ///
-    /// - Parameter permanently: Whether restoring becomes impossible. Otherwise it is possible for 30 days.
-    /// - Returns: Whether there was such a user.
+    /// - Parameter permanently: Whether the user cannot be restored. Otherwise this is possible for 30 days.
+    /// - Returns: Whether the user existed.
     @discardableResult
     public func deleteUser(_ key: String, permanently: Bool = false) -> Bool {
         let now = core.now
@@ -61,9 +61,9 @@ extension LoopbackProvider {
         }
     }
 
-    /// Restores a user who was deleted in the last 30 days.
+    /// Restores a user deleted in the last 30 days.
     ///
-    /// - Returns: Whether such a user was deleted, and the user principal name is still free.
+    /// - Returns: Whether the deleted user exists and the user principal name is still free.
     @discardableResult
     public func restoreUser(id: String) -> Bool {
         let now = core.now

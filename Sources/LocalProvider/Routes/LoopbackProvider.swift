@@ -2,11 +2,11 @@ public import Platform
 import LoopbackHTTP
 @_exported public import enum LoopbackHTTP.LoopbackError
 
-/// A small OAuth 2.0 and OpenID Connect provider with a Microsoft Graph directory, on this machine only.
+/// A small OAuth 2.0 and OpenID Connect provider with a Microsoft Graph directory, only on this machine.
 ///
-/// It is for demonstrations, examples and tests: sign-in with authorization code and PKCE, refresh tokens that rotate,
-/// signed ID tokens, revocation, sign-out, and a directory of sample users that responds as Graph does. It stores
-/// nothing and protects nothing: every program on this machine can sign in as any user.
+/// For demonstrations, examples and tests: sign-in with authorization code and PKCE, rotating refresh tokens, signed ID
+/// tokens, revocation, sign-out, and a directory of sample users with Graph's responses. It stores and protects
+/// nothing: every program on this machine can sign in as any user.
 ///
 /// ```swift
 /// let provider = try await LoopbackProvider()
@@ -18,10 +18,14 @@ public final class LoopbackProvider: Sendable {
 
     let core: ProviderState
     private let listener: LoopbackListener
-    /// The certificate authority of this provider in PEM; `nil` without TLS. Its private key does not exist any more.
+    /// The certificate authority of this provider in PEM, or `nil` without TLS.
+    ///
+    /// Its private key does not exist any more.
     public let certificateAuthority: String?
 
-    /// Opens the port and starts to respond. The first sign-in creates the signing key in the background.
+    /// Creates a provider: opens the port and starts to respond.
+    ///
+    /// The first sign-in creates the signing key in the background.
     ///
     /// - Throws: `LoopbackError` if the port cannot be opened or TLS is not possible.
     public init(configuration: Configuration = .init()) async throws {
@@ -43,17 +47,18 @@ public final class LoopbackProvider: Sendable {
     /// The port on 127.0.0.1 and ::1.
     public var port: UInt16 { listener.port }
 
-    /// The issuer, for discovery: `http://127.0.0.1:PORT`, and with TLS `https://localhost:PORT`. A client that uses
-    /// another of the names `127.0.0.1`, `localhost` and `[::1]` gets an issuer with that name.
+    /// The issuer, for discovery: `http://127.0.0.1:PORT`, and with TLS `https://localhost:PORT`.
+    ///
+    /// A client that uses another of the names `127.0.0.1`, `localhost` and `[::1]` gets an issuer with that name.
     public var issuer: URL { Self.url(origin) }
 
     /// The authority for clients of Microsoft Entra, such as MSAL: the issuer and ``ProviderConfiguration/tenantID``.
     public var tenantAuthority: URL { Self.url("\(origin)/\(ProviderConfiguration.tenantID)") }
 
-    /// The base of the Graph directory: the issuer with a slash. The version follows it.
+    /// The base URL of the Graph directory: the issuer with a trailing slash. The version follows it.
     public var graphBase: URL { Self.url("\(origin)/") }
 
-    /// The base of the SCIM directory.
+    /// The base URL of the SCIM directory.
     public var scimBase: URL { Self.url(origin + SCIMEndpoint.path) }
 
     private var origin: String {
@@ -63,10 +68,10 @@ public final class LoopbackProvider: Sendable {
     /// The identifier of the public client.
     public var clientID: String { core.configuration.clients.first?.id ?? "" }
 
-    /// The users of the directory, computed at each call: a large directory needs time and memory.
+    /// The users of the directory, computed on each access: a large directory needs time and memory.
     public var users: [StoredUser] { core.contents.all }
 
-    /// Returns the user at a position of the directory; the first one is the default of the sign-in page.
+    /// Returns the user at a position of the directory. The first one is the default of the sign-in page.
     public func user(at position: Int) -> StoredUser? {
         let contents = core.contents
         return (0..<contents.count).contains(position) ? contents[position] : nil
@@ -75,13 +80,13 @@ public final class LoopbackProvider: Sendable {
     /// The number of users in the directory.
     public var userCount: Int { core.contents.count }
 
-    /// Ends the provider. The port is free when this returns; calling it again does nothing.
+    /// Closes the provider. The port is free on return. A second call has no effect.
     public func close() { listener.close() }
 
-    /// Ends the provider and waits at most a second until it has sent the last response.
+    /// Closes the provider and waits at most a second until the last response is sent.
     public func shutDown() async { await listener.shutDown() }
 
-    /// Returns the last requests, oldest first, at most 10,000.
+    /// Returns the latest requests, oldest first, at most 10,000.
     public func log() -> [LoggedRequest] { core.state.withLock { $0.log.entries } }
 
     /// Returns the number of token requests with this grant type since the start; `nil` counts all.

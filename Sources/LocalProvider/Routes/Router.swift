@@ -1,10 +1,10 @@
 import HTTPExchange
 import LoopbackHTTP
 
-/// Sends each request to its endpoint and logs it.
+/// The router that passes each request to its endpoint and logs it.
 struct Router: Sendable {
     let provider: ProviderState
-    /// The beginning of the provider's URLs.
+    /// The scheme of the provider's URLs.
     let scheme: String
 
     private typealias Directory =

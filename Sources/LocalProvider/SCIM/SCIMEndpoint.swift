@@ -16,7 +16,7 @@ struct SCIMEndpoint {
     func response(to request: LoopbackRequest, _ note: inout RequestNote) -> LoopbackResponse {
         // RFC 7644 section 4: discovery needs no token.
         if request.method == .get || request.method == .head, let object = description(request) {
-            // RFC 7644 section 4: a filter of these resources is refused, so that no client relies on one.
+            // RFC 7644 section 4: reject filters of these resources, so that no client relies on them.
             guard request.options?["filter"] == nil else {
                 return Self.error(SCIMFailure(status: 403, detail: "The descriptions of the service have no filter."))
             }
@@ -106,7 +106,7 @@ struct SCIMEndpoint {
             }
             return number
         }
-        // RFC 7644 section 3.4.2.4: less than 1 is 1, and a negative count is 0.
+        // RFC 7644 section 3.4.2.4: a start below 1 means 1, and a negative count means 0.
         let start = max(1, try number("startindex", 1))
         let count = min(max(0, try number("count", 100)), Self.pageLimit)
         var order: [UserSelection.Order] = []

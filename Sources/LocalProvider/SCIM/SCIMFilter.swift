@@ -3,7 +3,7 @@ import StrictJSON
 /// A SCIM error. See RFC 7644 section 3.12.
 struct SCIMFailure: Error, Equatable {
     var status = 400
-    /// Such as `invalidFilter`.
+    /// The SCIM error type, such as `invalidFilter`.
     var type: String?
     var detail: String
 }
@@ -13,7 +13,7 @@ enum SCIMAttribute {
     static let core = "urn:ietf:params:scim:schemas:core:2.0:user"
     static let enterprise = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:user"
 
-    /// Returns the property of an attribute path, in any case; `nil` if the path is unknown.
+    /// Returns the property of an attribute path, ignoring case, or `nil` if the path is unknown.
     static func property(_ path: String) -> UserProperty? {
         var name = path.lowercased()
         if name.hasPrefix(core + ":") { name.removeFirst(core.count + 1) }
@@ -38,7 +38,7 @@ enum SCIMAttribute {
     ]
 }
 
-/// A reader of SCIM filters. See RFC 7644 section 3.4.2.2.
+/// A parser for SCIM filters. See RFC 7644 section 3.4.2.2.
 struct SCIMFilterReader: FilterReader {
     static let symbols: Set<Unicode.Scalar> = ["(", ")", "[", "]"]
     static let quote: Unicode.Scalar = "\""
@@ -46,7 +46,7 @@ struct SCIMFilterReader: FilterReader {
     static let negatesOnlyParentheses = true
 
     var input: FilterInput
-    /// The list whose elements the conditions in brackets are about.
+    /// The list whose elements the conditions in brackets apply to.
     private var list: String?
 
     static func filter(_ text: String) throws(SCIMFailure) -> ODataFilter {

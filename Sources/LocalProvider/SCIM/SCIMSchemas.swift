@@ -1,6 +1,6 @@
 import StrictJSON
 
-/// The schemas of users, with the attributes that this directory returns. RFC 7643 sections 7 and 8.7.1.
+/// The schemas of users, with the attributes that this directory returns. See RFC 7643 sections 7 and 8.7.1.
 enum SCIMSchemas {
     static let path = "/Schemas"
     private static let schema = "urn:ietf:params:scim:schemas:core:2.0:Schema"
@@ -67,7 +67,7 @@ enum SCIMSchemas {
         var attribute: JSONObject = [
             "name": .string(name), "type": .string(parts.isEmpty ? type : "complex"),
             "multiValued": .bool(isMultiValued), "description": .string(description), "required": .bool(isRequired),
-            // Reading only: the directory accepts no changes.
+            // Read-only, because the directory accepts no changes.
             "mutability": "readOnly", "returned": "default",
         ]
         if parts.isEmpty, type == "string" {

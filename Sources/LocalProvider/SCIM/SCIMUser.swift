@@ -1,6 +1,6 @@
 import StrictJSON
 
-/// Users as SCIM writes them. RFC 7643 sections 4.1 and 4.3.
+/// The SCIM representation of users. See RFC 7643 sections 4.1 and 4.3.
 enum SCIMUser {
     static let schema = "urn:ietf:params:scim:schemas:core:2.0:User"
     static let enterpriseSchema = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"

@@ -44,7 +44,7 @@ extension GraphResources {
         }
     }
 
-    /// Returns the user as in the deleted items: the identifier without dashes precedes the user principal name.
+    /// Returns the user in the form of a deleted item: the identifier without dashes precedes the user principal name.
     private func deleted(_ index: Int) -> StoredUser {
         var user = contents[index]
         user.userPrincipalName = user.id.filter { $0 != "-" } + user.userPrincipalName

@@ -1,22 +1,22 @@
 import StrictJSON
 
-// All users, and afterwards the changes.
+// Delta queries: all users, then the changes.
 extension GraphResources {
     private static let pageSize = 200
     /// The lifetime of a token in seconds: 7 days.
     private static let lifetime = 7 * 86_400
 
-    /// The state of a chain of delta requests, which tokens carry from request to request.
+    /// The state of a chain of delta requests, carried by tokens.
     fileprivate struct Chain {
-        /// The last change that is known; `nil` while all users are listed.
+        /// The last known change, or `nil` while all users are listed.
         var known: Int?
-        /// The last change that belongs to this round.
+        /// The last change of this round.
         var end: Int
-        /// The beginning of the page.
+        /// The start of the page.
         var position = 0
         var issued: Int
         var select: [UserProperty]?
-        /// Only these users.
+        /// The users to include; empty for all.
         var identifiers: [String] = []
 
         private var names: [String] {
@@ -76,7 +76,7 @@ extension GraphResources {
             chain.select, request)
     }
 
-    /// Returns a page of a later round: each changed user once.
+    /// Returns a page of a later round, with each changed user once.
     private func changed(
         _ changes: [ChangeLog.Change], _ chain: Chain, _ request: GraphRequest, _ caller: DirectoryPrincipal
     ) -> GraphResponse {
@@ -117,7 +117,7 @@ extension GraphResources {
             chain.select, request)
     }
 
-    /// Returns a complete user. Unset properties are omitted.
+    /// Returns a complete user without unset properties.
     private func full(_ index: Int, _ chain: Chain, _ caller: DirectoryPrincipal) -> JSONValue {
         let object = json(contents[index], chain.select ?? UserProperty.defaults, caller)
         return .object(withIdentifier(JSONObject(object.members.filter { !$0.value.isNull }), index))

@@ -4,7 +4,9 @@ import JOSE
 import LoopbackHTTP
 import StrictJSON
 
-/// The directory as Microsoft Graph: injected errors first, then the token, the quota and the resources.
+/// The directory with Microsoft Graph's API.
+///
+/// It applies injected errors first, then checks token and quota, then returns the resources.
 struct GraphEndpoint {
     let provider: ProviderState
 
@@ -77,7 +79,7 @@ struct GraphEndpoint {
 
     // MARK: Injected errors
 
-    /// Returns whether an injected error applies: some need a list, a page token, a delta token or a batch.
+    /// Returns whether an injected error applies. Some require a list, a page token, a delta token or a batch.
     private static func accepts(_ name: InjectedErrors.Name, _ request: GraphRequest) -> Bool {
         let path = request.path.lowercased()
         func has(_ option: String) -> Bool { request.options?.option(option) != nil }
@@ -94,7 +96,7 @@ struct GraphEndpoint {
         }
     }
 
-    /// Returns the response for an injected error; `nil` if the error changes the directory's response.
+    /// Returns the response for an injected error, or `nil` if the error changes the directory's response.
     private func injected(
         _ entry: InjectedErrors.Entry, _ request: GraphRequest, _ wire: GraphWire
     ) -> LoopbackResponse? {
@@ -147,7 +149,7 @@ struct GraphEndpoint {
         }
     }
 
-    /// Returns the failure of an injected error that is a plain error.
+    /// Returns the error for an injected error that is a plain error response.
     private static func failure(of entry: InjectedErrors.Entry, _ request: GraphRequest) -> GraphFailure? {
         func coded(_ failure: GraphFailure) -> GraphFailure {
             var failure = failure
@@ -180,8 +182,8 @@ struct GraphEndpoint {
         }
     }
 
-    /// Continuous access evaluation: the token is no longer valid before it expires, and a new one must have these
-    /// claims.
+    /// Returns the response of continuous access evaluation: the token is no longer valid, and a new one must have
+    /// these claims.
     private func claimsChallenge(_ claims: String?, _ wire: GraphWire) -> LoopbackResponse {
         let defaultClaims = "{\"access_token\":{\"nbf\":{\"essential\":true,\"value\":\"\(provider.now)\"}}}"
         let encoded = Data((claims ?? defaultClaims).utf8).base64EncodedString()

@@ -6,7 +6,7 @@ struct DirectoryGroup: Sendable, UserValues {
     var displayName: String
     var isMailEnabled = false
 
-    // Filters need these values; a group has few of them.
+    // Required by filters; a group has few of these values.
     var accountEnabled: Bool { false }
     var isGuest: Bool { false }
     func texts(_ property: UserProperty) -> [String] { [] }
@@ -45,7 +45,7 @@ struct DirectoryGroup: Sendable, UserValues {
             ($0.name.lowercased(), $0.name)
         })
 
-    /// Returns the members of these names, or all.
+    /// Returns the members with these names, or all.
     func json(_ select: [String]?, isMixed: Bool) -> JSONObject {
         var object: JSONObject = isMixed ? ["@odata.type": .string("#microsoft.graph.\(type)")] : [:]
         for member in members.members where select?.contains(member.name) ?? true {
@@ -56,7 +56,7 @@ struct DirectoryGroup: Sendable, UserValues {
 }
 
 extension GraphResources {
-    /// Returns the groups of a user: of all users, of the department, and for the head a role; transitively also the
+    /// Returns the groups of a user: all users, the department, and for the head a role; transitively also the
     /// organization's groups that contain these.
     func groups(of index: Int, isTransitive: Bool) -> [DirectoryGroup] {
         func identifier(_ kind: Int, _ name: String) -> String {

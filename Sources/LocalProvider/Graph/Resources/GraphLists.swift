@@ -1,6 +1,6 @@
 import StrictJSON
 
-// Users as JSON, one and many.
+// Conversion of users to JSON.
 extension GraphResources {
     static let userType: JSONObject = ["@odata.type": "#microsoft.graph.user"]
 
@@ -13,7 +13,7 @@ extension GraphResources {
             + json(contents[index], query, caller)
     }
 
-    /// Checks the permissions that single properties need.
+    /// Checks the permissions for individual properties.
     func check(_ query: GraphQuery, _ caller: DirectoryPrincipal) throws(GraphFailure) {
         if query.select.contains(.signInActivity), !caller.permissions.contains("AuditLog.Read.All") { throw .denied }
     }
@@ -51,7 +51,7 @@ extension GraphResources {
         return .text(String(Self.found(users, try GraphQuery(request, .count)).count))
     }
 
-    /// Returns the matches, in order.
+    /// Returns the matches in order.
     static func found<Item: UserValues>(_ items: [Item], _ query: GraphQuery) -> [Item] {
         let found = items.filter { (query.filter?.matches($0) ?? true) && (query.search?.matches($0) ?? true) }
         return UserSelection.sorted(found, by: query.order) { $0.text($1)?.lowercased() ?? "" }
@@ -77,7 +77,7 @@ extension GraphResources {
 
     // MARK: One user
 
-    /// Returns a user of a list. For a generated user, computes only the selected properties.
+    /// Returns a user in a list. For a generated user, computes only the selected properties.
     private func json(at index: Int, _ query: GraphQuery, _ caller: DirectoryPrincipal) -> JSONObject {
         guard query.expand == nil, contents.pairs[index] != UserTable.irregular else {
             return json(contents[index], query, caller)
@@ -88,7 +88,7 @@ extension GraphResources {
     func json(_ user: StoredUser, _ query: GraphQuery, _ caller: DirectoryPrincipal) -> JSONObject {
         var object = json(user, query.select, caller)
         guard let expansion = query.expand, let index = contents.index(of: user.id) else { return object }
-        // Graph returns at most 20 and no link to the rest.
+        // Graph returns at most 20 and no link to the others.
         switch expansion.relation {
         case "manager":
             guard let chain = managers(above: index, expansion, caller) else { break }
@@ -104,7 +104,7 @@ extension GraphResources {
         return object
     }
 
-    /// Returns the manager, and with `$levels` the manager's manager within, and so on.
+    /// Returns the manager. With `$levels`, each manager contains the next.
     private func managers(
         above index: Int, _ expansion: GraphQuery.Expansion, _ caller: DirectoryPrincipal
     ) -> JSONObject? {
@@ -129,7 +129,7 @@ extension GraphResources {
         let hides =
             withholdsNonBasicProperties && caller.readsBasicOnly
             && caller.user.map { contents[$0].id } != user.text(.id)
-        // With the sign-ins comes the identifier, selected or not.
+        // With the sign-ins, the identifier is always returned.
         let isIdentified = select.contains(.signInActivity) && !select.contains(.id)
         return JSONObject(
             (isIdentified ? select + [.id] : select).map { property in

@@ -9,7 +9,7 @@ extension GraphResources {
         case picture
         case noMailbox
         case none
-        /// No photo, but the description of a single transparent pixel.
+        /// No photo, but the description of one transparent pixel.
         case point
     }
 
@@ -74,15 +74,15 @@ extension GraphResources {
     }
 }
 
-/// Generated pictures: a symmetric pattern of two colors, different for each identifier.
+/// Generated pictures: a symmetric two-color pattern, different for each identifier.
 enum Picture {
-    /// Returns a PNG file. W3C Portable Network Graphics, third edition.
+    /// Returns a PNG file. See W3C Portable Network Graphics, third edition.
     static func png(of identifier: String, side: Int) -> [UInt8] {
         var seed: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in identifier.utf8 { seed = (seed ^ UInt64(byte)) &* 0x100_0000_01B3 }
         let numbers = SplitMix64(seed: seed)
         let (pattern, color) = (numbers[0], numbers[1])
-        // Rows of single bits, each after a byte for its filter, 0.
+        // Rows of one-bit pixels, each after a filter byte of 0.
         let width = (side + 7) / 8
         var rows: [UInt8] = []
         rows.reserveCapacity((width + 1) * side)
@@ -114,7 +114,7 @@ enum Picture {
         return bigEndian(UInt32(content.count)) + body + bigEndian(crc(body))
     }
 
-    /// Returns a zlib stream of blocks that are not compressed. RFC 1950, RFC 1951 section 3.2.4.
+    /// Returns a zlib stream of uncompressed blocks. See RFC 1950 and RFC 1951 section 3.2.4.
     private static func stored(_ bytes: [UInt8]) -> [UInt8] {
         var stream: [UInt8] = [0x78, 0x01]
         var start = 0

@@ -1,14 +1,14 @@
 import LoopbackHTTP
 import StrictJSON
 
-/// The directory as Graph's resources, in one state of it.
+/// One state of the directory with Graph's resources.
 struct GraphResources: Sendable {
     let contents: DirectoryContents
-    /// Whether properties that User.ReadBasic.All does not allow are null.
+    /// Whether properties that User.ReadBasic.All does not cover are null.
     var withholdsNonBasicProperties = false
-    /// Seconds since 1970.
+    /// The current time in seconds since 1970.
     var now = 0
-    /// Page tokens of another generation have expired.
+    /// The generation of page tokens. Tokens of another generation have expired.
     var generation = 0
 
     /// Responds to a request with a valid token.
