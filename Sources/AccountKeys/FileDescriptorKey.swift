@@ -4,8 +4,7 @@ import JOSE
 /// A key that the parent process passes in a file descriptor, for example a service manager, a vault or a script.
 ///
 /// The descriptor contains the 32 bytes of the key, or their 43 characters of base64url or 44 of base64, optionally
-/// with a line end. It is
-/// read once, to its end, and not passed to other programs.
+/// with a line end. It is read once, to its end, and not passed to other programs.
 public actor FileDescriptorKey: KeyCustody {
     /// The number of the descriptor, or `nil` if it is missing.
     public nonisolated let descriptor: Int32?

@@ -5,10 +5,8 @@ import JOSE
 /// The possible locations of a store's key, and the parameters for loading it.
 ///
 /// Without a ``choice``, an existing store uses its saved location, and a new store the key file. The key file is the
-/// only default, because
-/// it also works without a desktop session, for `cron` and over SSH. It protects only copies of the database. For more
-/// protection, choose
-/// another location once: the store saves it.
+/// only default, because it also works without a desktop session, for `cron` and over SSH. It protects only copies of
+/// the database. For more protection, choose another location once: the store saves it.
 public struct KeyLocations: Sendable {
     /// The store's folder, for the key file.
     public var directory: StoreLocation
@@ -73,8 +71,9 @@ public struct KeyLocations: Sendable {
         }
     }
 
-    /// Returns the identifier that distinguishes the keys of several stores in one keyring. It is created once for a
-    /// storage.
+    /// Returns the identifier that distinguishes the keys of several stores in one keyring.
+    ///
+    /// It is created once for a storage.
     private func identity(_ storage: any AccountStorage, _ makes: Bool) async throws -> String {
         if let bytes = try await storage.value(Self.identityName) {
             // Other programs receive it, so it must not contain other data from a manipulated file.

@@ -47,8 +47,9 @@ struct LibSecret {
     /// The file name of the library.
     static let fileName = "libsecret-1.so.0"
 
-    /// Creates the functions by loading the library. Functions of GLib and GIO are found through libsecret, which
-    /// depends on them.
+    /// Creates the functions by loading the library.
+    ///
+    /// Functions of GLib and GIO are found through libsecret, which depends on them.
     init() throws(DynamicLibrary.Missing) {
         let library = try DynamicLibrary(fileNames: [Self.fileName])
         hashNew = try library.function("g_hash_table_new")

@@ -5,8 +5,7 @@ import Synchronization
 /// The key in the desktop's keyring: GNOME Keyring, KWallet, KeePassXC or another Secret Service of the session.
 ///
 /// It uses libsecret, which is loaded at run time. A locked keyring is an error, never a missing key. With a display,
-/// the desktop may
-/// prompt the user to unlock it. Every call has a time limit.
+/// the desktop may prompt the user to unlock it. Every call has a time limit.
 ///
 /// See the [Secret Service API](https://specifications.freedesktop.org/secret-service-spec/latest/).
 public struct SecretServiceKey: KeyCustody {
@@ -104,8 +103,9 @@ public struct SecretServiceKey: KeyCustody {
         }
     }
 
-    /// Whether the environment has the address of a session bus. Without it, GLib would start another bus, which has no
-    /// keyring.
+    /// Whether the environment has the address of a session bus.
+    ///
+    /// Without it, GLib would start another bus, which has no keyring.
     private var hasSessionBus: Bool {
         if environment["DBUS_SESSION_BUS_ADDRESS"]?.isEmpty == false { return true }
         guard let folder = environment["XDG_RUNTIME_DIR"], !folder.isEmpty else { return false }

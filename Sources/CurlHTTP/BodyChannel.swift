@@ -125,8 +125,9 @@ final class BodyChannel: Sendable {
         return state.end.map { .end($0) } ?? .nothing
     }
 
-    /// Waits for the next chunk or the end. If a chunk has already arrived, resumes immediately and returns whether the
-    /// queue was full.
+    /// Waits for the next chunk or the end.
+    ///
+    /// If a chunk has already arrived, resumes immediately and returns whether the queue was full.
     func wait(_ reader: CheckedContinuation<Data?, any Error>) -> Bool {
         let found = state.withLock { state in
             let found = Self.take(&state)

@@ -160,8 +160,7 @@ final class CurlThread: Sendable {
 /// A multi handle for other threads, which may only wake it.
 ///
 /// Unchecked because it holds a pointer. `curl_multi_wakeup` may be called from any thread while the handle lives. The
-/// lock for the
-/// call also protects the removal of the handle before it is freed.
+/// lock for the call also protects the removal of the handle before it is freed.
 private struct WakeableMulti: @unchecked Sendable {
     let handle: UnsafeMutableRawPointer
 

@@ -118,8 +118,9 @@ final class CurlTransfer {
         return true
     }
 
-    /// Fills the buffer with the request's content. Returns the number of bytes, or a code that pauses or ends the
-    /// transfer.
+    /// Fills the buffer with the request's content.
+    ///
+    /// Returns the number of bytes, or a code that pauses or ends the transfer.
     func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         lastActivity = .now
         switch reader?.read(into: buffer) ?? .end {

@@ -20,9 +20,9 @@ internal import CCurl
 public final class CurlTransport: HTTPTransport {
     private let userAgent: String
     private let thread: CurlThread
-    /// The thread for streamed responses, which use HTTP/1.1 while others use HTTP/2. With libcurl 7.88 or later and
-    /// both kinds of
-    /// connections in one handle, requests could use the wrong kind.
+    /// The thread for streamed responses, which use HTTP/1.1 while others use HTTP/2.
+    ///
+    /// libcurl 7.88 with both kinds of connections in one handle sends requests over the wrong kind.
     let streams: CurlThread
 
     /// Creates a transport without connections.
@@ -71,8 +71,9 @@ public final class CurlTransport: HTTPTransport {
         streams.stop()
     }
 
-    /// Starts the thread and initializes libcurl, which takes a few milliseconds. Returns immediately and opens no
-    /// connection.
+    /// Starts the thread and initializes libcurl, which takes a few milliseconds.
+    ///
+    /// Returns immediately and opens no connection.
     ///
     /// This is optional: the first request does the same. A short-lived program calls it before reading its settings,
     /// to save time.
@@ -81,8 +82,8 @@ public final class CurlTransport: HTTPTransport {
     /// Sends the request and returns the complete response with any status.
     ///
     /// - Throws: `HTTPTransportError` if there is no response; `HTTPFileError` if the content cannot be read;
-    ///   `CancellationError`
-    ///   immediately if the task is cancelled, which closes the connection (with HTTP/2 the stream).
+    ///   `CancellationError` immediately if the task is cancelled, which closes the connection (with HTTP/2 the
+    ///   stream).
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let time = TimeLimit(request, isStreamed: false)
         var (response, url) = try await follow(request) { current in
@@ -102,8 +103,9 @@ public final class CurlTransport: HTTPTransport {
         return response
     }
 
-    /// Sends the request and returns the response when its header fields are complete. The content arrives while it is
-    /// read.
+    /// Sends the request and returns the response when its header fields are complete.
+    ///
+    /// The content arrives while it is read.
     ///
     /// Streams have a separate limit of 64 concurrent ones, and at least 32 for one origin, so slow readers do not delay
     /// ``send(_:)``. Each stream has its own HTTP/1.1 connection.

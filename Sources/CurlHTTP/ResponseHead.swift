@@ -2,8 +2,7 @@ import HTTPExchange
 /// The status and fields of a response, parsed line by line.
 ///
 /// Interim responses (1xx) and trailer fields are dropped: they are not needed, and RFC 9110 section 6.5.1 warns of
-/// merging trailers into
-/// the header.
+/// merging trailers into the header.
 struct ResponseHead {
     /// The maximum total size of header lines in one exchange, including interim responses and trailers.
     static let maximumBytes = 262_144
@@ -75,8 +74,9 @@ struct ResponseHead {
         return rest
     }
 
-    /// Returns a string from UTF-8, or from Latin-1 if it is not valid UTF-8. Control characters become spaces (RFC
-    /// 9110 section 5.5).
+    /// Returns a string from UTF-8, or from Latin-1 if it is not valid UTF-8.
+    ///
+    /// Control characters become spaces (RFC 9110 section 5.5).
     private static func string(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
         let clean = bytes.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }
         if let text = String(validating: clean, as: UTF8.self) { return text }

@@ -13,10 +13,8 @@ struct SystemCertificates: Sendable {
 /// The certificates that a transport trusts: the system's and an additional file. Used only on the worker's thread.
 ///
 /// OpenSSL needs about 20 ms to read the system's file for each connection, and almost no time for the folder.
-/// Therefore the folder is
-/// tried first. Only if the server's certificate is not trusted by it, the connection is repeated with the file, before
-/// any part of the
-/// request is sent.
+/// Therefore the folder is tried first. Only if the server's certificate is not trusted by it, the connection is
+/// repeated with the file, before any part of the request is sent.
 ///
 /// libcurl accepts either a file or a buffer, each of which replaces the system's file, so both files are joined.
 final class TrustedCertificates {

@@ -38,8 +38,9 @@ extension Diagnosis {
         return findings
     }
 
-    /// Checks a provider without discovery, or the service of a type without a provider. Any response suffices and
-    /// contains the time.
+    /// Checks a provider without discovery, or the service of a type without a provider.
+    ///
+    /// Any response suffices and contains the time.
     private static func connection(_ type: AccountType, _ dependencies: Dependencies) async throws -> [Finding] {
         let hasProvider = type.provider != .staticToken
         guard let url = type.origin else {

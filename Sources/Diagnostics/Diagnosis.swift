@@ -84,8 +84,9 @@ public struct Diagnosis: Sendable {
     /// Creates a diagnosis without findings.
     public init() {}
 
-    /// Checks settings, store, key, locks, accounts and providers. Changes no account, creates no store and sends no
-    /// secret.
+    /// Checks settings, store, key, locks, accounts and providers.
+    ///
+    /// Changes no account, creates no store and sends no secret.
     ///
     /// - Parameters:
     ///   - settings: The account types.

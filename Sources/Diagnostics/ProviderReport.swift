@@ -125,8 +125,9 @@ public struct ProviderReport: Sendable {
         add(type.graphAPI == nil ? "API" : "directory", .ok, "\(url.absoluteString) responds")
     }
 
-    /// Adds the clock difference. Ignores less than two seconds, because HTTP dates have whole seconds and responses
-    /// take time.
+    /// Adds the clock difference.
+    ///
+    /// Ignores less than two seconds, because HTTP dates have whole seconds and responses take time.
     private mutating func checkClock(_ date: Date?, now: Date) {
         guard let date else { return add("clock", .notOffered, "the provider sends no date") }
         let skew = date.timeIntervalSince(now)

@@ -8,9 +8,10 @@ extension ProviderReport {
     /// The maximum number of parent paths of an issuer to try.
     private static let maximumParents = 4
 
-    /// Returns a valid issuer instead of the issuer of a type: the issuer in the metadata document, or a parent of a
-    /// URL that is not an
-    /// issuer, such as the URL of a sign-in page.
+    /// Returns a valid issuer instead of the issuer of a type.
+    ///
+    /// It is the issuer in the metadata document, or a parent of a URL that is not an issuer, such as the URL of a
+    /// sign-in page.
     ///
     /// It is a suggestion for the user and never used automatically.
     ///

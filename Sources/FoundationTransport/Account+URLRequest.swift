@@ -4,13 +4,13 @@ public import OAuth2Protocol
 public import OAuth2AccountStore
 
 extension Account {
-    /// Returns the request with an access token of this account, as a Bearer token or with a DPoP proof. Refreshes the
-    /// token if necessary.
+    /// Returns the request with an access token of this account, as a Bearer token or with a DPoP proof.
+    ///
+    /// Refreshes the token if necessary.
     ///
     /// The rules for the URL and the errors are the same as for `AccountStore.sign(_:for:)`. The other parts of the
-    /// request do not change.
-    /// If a redirect goes to another origin, `URLSession` may send the `Authorization` field there; `send(_:in:)` never
-    /// does.
+    /// request do not change. If a redirect goes to another origin, `URLSession` may send the `Authorization` field
+    /// there; `send(_:in:)` never does.
     ///
     /// - Throws: `AccountStoreError`; `HTTPTransportError` if the request has no URL; `CancellationError`.
     public func sign(

@@ -41,8 +41,8 @@ final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
     /// Cancels a task.
     ///
     /// Foundation on Linux crashes if a task is cancelled between a redirect and the reply of the delegate. Therefore a
-    /// task is cancelled
-    /// either before the delegate sees the redirect, and then the delegate does not reply, or shortly after the reply.
+    /// task is cancelled either before the delegate sees the redirect, and then the delegate does not reply, or shortly
+    /// after the reply.
     func cancel(_ task: URLSessionTask) {
         let hasReplied = state.withLock { state in
             state.cancelled.insert(task.taskIdentifier)

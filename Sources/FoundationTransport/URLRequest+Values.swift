@@ -2,12 +2,12 @@ import Foundation
 public import HTTPExchange
 
 extension HTTPRequest {
-    /// Creates a request from the method, URL, header fields, content and timeout of a `URLRequest`, if the timeout is
-    /// more than 0.
+    /// Creates a request from the method, URL, header fields and content of a `URLRequest`.
+    ///
+    /// The timeout applies too if it is more than 0.
     ///
     /// - Throws: `HTTPTransportError` of the kind `invalidRequest` if it has no URL, or a body stream, which can be
-    ///   read only once: pass such
-    ///   content as `HTTPBody.chunks`.
+    ///   read only once: pass such content as `HTTPBody.chunks`.
     public init(_ request: URLRequest) throws(HTTPTransportError) {
         guard let url = request.url else {
             throw HTTPTransportError(

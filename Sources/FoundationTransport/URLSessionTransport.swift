@@ -4,10 +4,9 @@ public import HTTPExchange
 /// Sends requests with `URLSession`.
 ///
 /// For programs on Apple platforms, whose network settings it uses, and for tests with `URLProtocol`. It stores no
-/// cookies, cached
-/// responses or passwords, and sends plain HTTP only to loopback. It follows redirects only as the request allows, and
-/// never sends the
-/// token to another origin. Requests and responses must be in memory: for files and streams use `CurlTransport`.
+/// cookies, cached responses or passwords, and sends plain HTTP only to loopback. It follows redirects only as the
+/// request allows, and never sends the token to another origin. Requests and responses must be in memory: for files and
+/// streams use `CurlTransport`.
 public final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let exchanges = SessionExchanges()
@@ -29,10 +28,8 @@ public final class URLSessionTransport: HTTPTransport {
     /// Sends the request and returns the complete response with any status.
     ///
     /// The timeout of the request limits the whole exchange, including redirects. Without a timeout, the exchange
-    /// continues while bytes
-    /// arrive, for at most `HTTPRequest.maximumDuration`. `URLSession` does not support pinned keys and a CA file for a
-    /// request; such a
-    /// request fails.
+    /// continues while bytes arrive, for at most `HTTPRequest.maximumDuration`. `URLSession` does not support pinned
+    /// keys and a CA file for a request; such a request fails.
     ///
     /// - Throws: `HTTPTransportError` if there is no response; `CancellationError` if the task is cancelled.
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {

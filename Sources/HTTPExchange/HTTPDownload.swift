@@ -3,8 +3,9 @@ import Synchronization
 
 /// The result of a download.
 public struct HTTPDownload: Sendable, Equatable {
-    /// The response. Its body is empty if the content was saved to the file; otherwise it contains the content of an
-    /// error response.
+    /// The response.
+    ///
+    /// Its body is empty if the content was saved to the file; otherwise it contains the content of an error response.
     public var response: HTTPResponse
     /// The location of the content, or `nil` if the status is not 2xx; the destination is then unchanged.
     public var file: URL?
@@ -26,13 +27,10 @@ extension HTTPTransport {
     /// Sends the request and saves the content of a 2xx response to a file.
     ///
     /// The content is written to `.NAME.part` in the same folder, which replaces `destination` when it is complete, so
-    /// readers never see
-    /// a partial file. An interrupted GET leaves the partial file if the server sent a strong validator (`ETag`,
-    /// `Last-Modified`). The
-    /// next download of the same URL to the same destination then requests only the rest, and starts again if the
-    /// content has changed
-    /// ([RFC 9110 section 13.1.5](https://www.rfc-editor.org/rfc/rfc9110#section-13.1.5)). The request does not accept
-    /// compression.
+    /// readers never see a partial file. An interrupted GET leaves the partial file if the server sent a strong
+    /// validator (`ETag`, `Last-Modified`). The next download of the same URL to the same destination then requests
+    /// only the rest, and starts again if the content has changed ([RFC 9110 section
+    /// 13.1.5](https://www.rfc-editor.org/rfc/rfc9110#section-13.1.5)). The request does not accept compression.
     ///
     /// A destination that is not a regular file, such as a pipe or a device, is written to directly.
     ///
@@ -44,8 +42,7 @@ extension HTTPTransport {
     ///   - policy: The policy for retries. With `resuming`, a retry continues where the last attempt ended.
     ///   - progress: A handler for progress reports.
     /// - Throws: ``HTTPTransportError`` if there is no complete response. ``HTTPFileError`` if the destination is not
-    ///   writable.
-    ///   `CancellationError` if the task is cancelled.
+    ///   writable. `CancellationError` if the task is cancelled.
     public func download(
         _ request: HTTPRequest, to destination: URL, resuming: Bool = true, retrying policy: HTTPRetryPolicy = .never,
         progress: HTTPProgress.Handler? = nil
@@ -166,8 +163,9 @@ private struct Download<Transport: HTTPTransport> {
                 file: URL(filePath: target.path), size: size, resumed: isNew ? 0 : start?.size ?? 0))
     }
 
-    /// Returns whether the response names different content from the requested content. A server should not, after
-    /// `If-Range`.
+    /// Returns whether the response names different content from the requested content.
+    ///
+    /// A server should not, after `If-Range`.
     private func isOther(_ tag: String?, _ validator: String) -> Bool {
         guard let tag, tag.hasPrefix("\""), validator.hasPrefix("\"") else { return false }
         return tag != validator

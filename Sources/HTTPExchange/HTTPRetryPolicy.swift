@@ -12,8 +12,9 @@ public struct HTTPRetryPolicy: Sendable, Equatable {
     public var statuses: Set<Int>
     /// The errors without a response that allow a retry.
     public var failures: Set<HTTPTransportError.Kind>
-    /// The delay before the first retry, doubled for each subsequent one. A delay requested by the server takes
-    /// precedence.
+    /// The delay before the first retry, doubled for each subsequent one.
+    ///
+    /// A delay requested by the server takes precedence.
     public var firstDelay: Duration
     /// The maximum delay. If the server requests more, its response is returned immediately.
     public var maximumDelay: Duration
@@ -27,8 +28,10 @@ public struct HTTPRetryPolicy: Sendable, Equatable {
     /// A policy without retries.
     public static let never = HTTPRetryPolicy(maximumRetries: 0)
 
-    /// Creates a policy. By default, it retries idempotent requests up to three times within a minute if the server is
-    /// busy or unreachable.
+    /// Creates a policy.
+    ///
+    /// By default, it retries idempotent requests up to three times within a minute if the server is busy or
+    /// unreachable.
     public init(
         maximumRetries: Int = 3, methods: Set<HTTPMethod> = idempotentMethods, statuses: Set<Int> = [429, 503, 504],
         failures: Set<HTTPTransportError.Kind> = [.cannotConnect, .connectionLost],

@@ -7,12 +7,12 @@ public protocol HTTPTransport: Sendable {
     /// - Throws: ``HTTPTransportError`` if there is no response; `CancellationError` if the task is cancelled.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse
 
-    /// Sends the request and returns the response when its header fields are complete. The content arrives while it is
-    /// read.
+    /// Sends the request and returns the response when its header fields are complete.
+    ///
+    /// The content arrives while it is read.
     ///
     /// The default implementation calls ``send(_:)``, so the content is complete and limited in size. A transport that
-    /// wraps another
-    /// should forward this call, so that the content is not stored in memory.
+    /// wraps another should forward this call, so that the content is not stored in memory.
     ///
     /// - Parameter progress: A handler for progress reports until the content ends.
     /// - Throws: ``HTTPTransportError`` if there is no response; ``HTTPFileError`` if the content cannot be read;
@@ -34,8 +34,9 @@ extension HTTPTransport {
             status: answer.status, fields: answer.fields, body: HTTPResponseBody(answer.body), url: answer.url)
     }
 
-    /// Sends the request and returns the response when its header fields are complete. The content arrives while it is
-    /// read.
+    /// Sends the request and returns the response when its header fields are complete.
+    ///
+    /// The content arrives while it is read.
     ///
     /// - Throws: ``HTTPTransportError`` if there is no response; ``HTTPFileError`` if the content cannot be read;
     ///   `CancellationError`.
@@ -43,8 +44,9 @@ extension HTTPTransport {
         try await stream(request, progress: nil)
     }
 
-    /// Sends the request with progress reports and returns the complete response, of at most `maximumResponseSize` of
-    /// the request.
+    /// Sends the request with progress reports and returns the complete response.
+    ///
+    /// The request's `maximumResponseSize` limits its size.
     ///
     /// - Throws: The errors of ``stream(_:progress:)`` and of reading the content.
     public func send(

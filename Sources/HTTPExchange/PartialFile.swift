@@ -64,8 +64,8 @@ struct DownloadTarget: Sendable {
 
 /// An incomplete download: `.NAME.part` next to its destination, and `.NAME.part.from`, which describes its origin.
 ///
-/// Every method may block for the disk. A file lock excludes other downloads to the same destination, including those
-/// of other processes.
+/// Every method may block for the disk. A file lock excludes other downloads to the same destination, even by other
+/// processes.
 final class PartialFile: Sendable {
     /// The end of an earlier attempt.
     struct Resumption: Sendable {

@@ -1,8 +1,9 @@
 import COpenSSL
 public import Platform
 
-/// A 256-bit key that encrypts records with AES-GCM. Its descriptions never show it, and its memory is wiped after the
-/// last use.
+/// A 256-bit key that encrypts records with AES-GCM.
+///
+/// Its descriptions never show it, and its memory is wiped after the last use.
 ///
 /// Nonces are random. Limit each key to 2³² records, above which the probability of equal nonces is too high.
 ///

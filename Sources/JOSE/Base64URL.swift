@@ -1,7 +1,7 @@
 /// Base64 with the URL-safe alphabet and without padding, as in JOSE.
 ///
-/// See [RFC 4648 section 5](https://www.rfc-editor.org/rfc/rfc4648#section-5) and
-/// [RFC 7515 section 2](https://www.rfc-editor.org/rfc/rfc7515#section-2).
+/// See [RFC 4648 section 5](https://www.rfc-editor.org/rfc/rfc4648#section-5) and [RFC 7515 section
+/// 2](https://www.rfc-editor.org/rfc/rfc7515#section-2).
 public enum Base64URL {
     /// Returns the encoded bytes without padding.
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
@@ -11,8 +11,7 @@ public enum Base64URL {
     /// Returns the decoded bytes, or `nil` if the string is not their canonical encoding.
     ///
     /// Padding, white space, line breaks, the other alphabet (`+` and `/`) and nonzero bits after the last byte are
-    /// rejected: otherwise one
-    /// signature would have many encodings.
+    /// rejected: otherwise one signature would have many encodings.
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {
         withContiguousBytes(text.utf8) { decode(buffer: $0) }
     }

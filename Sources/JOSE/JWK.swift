@@ -4,8 +4,7 @@ import StrictJSON
 /// A JSON Web Key: a public key, a key pair or a shared secret, with its permitted uses.
 ///
 /// The key is stored in libcrypto's form, so that it is parsed once and verification is fast. Its descriptions never
-/// show private
-/// members. Members such as `x5c`, which do not affect the key or its use, are discarded.
+/// show private members. Members such as `x5c`, which do not affect the key or its use, are discarded.
 ///
 /// See [RFC 7517](https://www.rfc-editor.org/rfc/rfc7517) and [RFC 7518 section
 /// 6](https://www.rfc-editor.org/rfc/rfc7518#section-6).
@@ -163,8 +162,9 @@ extension JWK {
         }
     }
 
-    /// Returns the signature of the content by this key, in the form of RFC 7518 section 3: for ECDSA, R and S
-    /// concatenated.
+    /// Returns the signature of the content by this key, in the form of RFC 7518 section 3.
+    ///
+    /// For ECDSA, R and S are concatenated.
     ///
     /// - Throws: ``JOSEError/unfitKey(_:)`` or ``JOSEError/weakKey(_:)`` if the key cannot sign with the algorithm.
     public func signature(of content: [UInt8], using algorithm: JWSAlgorithm) throws(JOSEError) -> [UInt8] {
@@ -183,8 +183,9 @@ extension JWK {
 // MARK: - Thumbprint and description
 
 extension JWK {
-    /// Returns the thumbprint: the digest of the required members, in base64url. The thumbprint of a secret is a
-    /// secret.
+    /// Returns the thumbprint: the digest of the required members, in base64url.
+    ///
+    /// The thumbprint of a secret is a secret.
     ///
     /// See [RFC 7638](https://www.rfc-editor.org/rfc/rfc7638) and [RFC 8037 section
     /// 2](https://www.rfc-editor.org/rfc/rfc8037#section-2).

@@ -5,10 +5,8 @@ extension JWK {
     /// Creates a key from a JSON object.
     ///
     /// Required members must be present and valid, a point must be on its curve, RSA needs 2048 to 8192 bits and an odd
-    /// exponent of
-    /// 3 to 2³² − 1, and the private half must match the public half. RSA keys with the ROCA weakness (CVE-2017-15361)
-    /// are rejected. Leading
-    /// zero octets of RSA numbers, which some providers send, are dropped.
+    /// exponent of 3 to 2³² − 1, and the private half must match the public half. RSA keys with the ROCA weakness
+    /// (CVE-2017-15361) are rejected. Leading zero octets of RSA numbers, which some providers send, are dropped.
     ///
     /// - Throws: ``JOSEError/invalidKey(_:)`` or ``JOSEError/weakKey(_:)``.
     public init(_ object: JSONObject) throws(JOSEError) {

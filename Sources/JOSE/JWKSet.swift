@@ -3,8 +3,7 @@ public import StrictJSON
 /// A set of public keys, as published by an issuer.
 ///
 /// Private halves and secrets are dropped: a set from the network must not define a shared secret. To verify with a
-/// secret, use
-/// ``JWT/verified(withSecret:algorithms:)``.
+/// secret, use ``JWT/verified(withSecret:algorithms:)``.
 ///
 /// See [RFC 7517 section 5](https://www.rfc-editor.org/rfc/rfc7517#section-5).
 public struct JWKSet: Sendable {
@@ -60,9 +59,9 @@ public struct JWKSet: Sendable {
     /// The set as JSON with only public members.
     public var json: JSONObject { ["keys": .array(keys.map { .object($0.publicJSON) })] }
 
-    /// Returns the keys that can verify a signature: the keys with the key ID, or all if it is `nil`, with a suitable
-    /// type, use and
-    /// algorithm.
+    /// Returns the keys that can verify a signature.
+    ///
+    /// These are the keys with the key ID, or all if it is `nil`, with a suitable type, use and algorithm.
     ///
     /// Returns none if the set does not contain the key ID.
     public func candidates(for algorithm: JWSAlgorithm, keyID: String?) -> [JWK] {

@@ -4,8 +4,7 @@ public import StrictJSON
 /// Signed content with one or more signatures. Do not trust any part of it before `verified(with:algorithms:)`.
 ///
 /// Extensions are not supported: a header with `crit`, or with `b64` other than true, is never verified. The header
-/// members `jwk`,
-/// `jku`, `x5c` and `x5u` are ignored.
+/// members `jwk`, `jku`, `x5c` and `x5u` are ignored.
 ///
 /// See [RFC 7515](https://www.rfc-editor.org/rfc/rfc7515).
 public struct JWS: Sendable {

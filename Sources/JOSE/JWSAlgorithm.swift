@@ -1,7 +1,7 @@
 /// A signature algorithm. The raw value is the registered name. `none` is not included, in any spelling.
 ///
-/// See [RFC 7518 section 3.1](https://www.rfc-editor.org/rfc/rfc7518#section-3.1),
-/// [RFC 8037](https://www.rfc-editor.org/rfc/rfc8037) and [RFC 9864](https://www.rfc-editor.org/rfc/rfc9864).
+/// See [RFC 7518 section 3.1](https://www.rfc-editor.org/rfc/rfc7518#section-3.1), [RFC
+/// 8037](https://www.rfc-editor.org/rfc/rfc8037) and [RFC 9864](https://www.rfc-editor.org/rfc/rfc9864).
 public enum JWSAlgorithm: String, Sendable, Hashable, CaseIterable {
     /// RSA, PKCS #1 v1.5 padding, SHA-256.
     case rs256 = "RS256"

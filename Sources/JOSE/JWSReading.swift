@@ -137,8 +137,9 @@ extension JSONObject {
 
 private let dot = UInt8(ascii: ".")
 
-/// Returns the object encoded by these bytes, or `nil` if they are not UTF-8 JSON, have a byte order mark, or a
-/// duplicate member at any depth.
+/// Returns the JSON object encoded by these bytes.
+///
+/// Returns `nil` if they are not UTF-8 JSON, have a byte order mark, or a duplicate member at any depth.
 func strictObject(_ bytes: [UInt8]) -> JSONObject? {
     guard bytes.first == UInt8(ascii: "{") || bytes.first.map({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) == true,
         case .object(let object)? = try? JSONValue(parsing: bytes, options: .init(maximumDepth: 32)),

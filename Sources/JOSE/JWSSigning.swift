@@ -29,8 +29,7 @@ extension JWS {
     /// Returns the same content with an additional signature. Only the general JSON form supports several signatures.
     ///
     /// - Throws: The errors of ``init(signing:with:algorithm:header:unprotectedHeader:)``; ``JOSEError/malformed(_:)``
-    ///   if there are
-    ///   already 16 signatures.
+    ///   if there are already 16 signatures.
     public func signed(
         with key: JWK, algorithm: JWSAlgorithm, header: JSONObject = [:], unprotectedHeader: JSONObject = [:]
     ) throws(JOSEError) -> JWS {
@@ -41,8 +40,9 @@ extension JWS {
         return JWS(payload: unverifiedPayload, payloadText: payloadText, signatures: signatures + [signature])
     }
 
-    /// Returns the compact form, or `nil` if there are several signatures or unprotected members, which it does not
-    /// support.
+    /// Returns the compact form.
+    ///
+    /// Returns `nil` if there are several signatures or unprotected members, which it does not support.
     ///
     /// - Parameter isDetached: Whether to omit the content (RFC 7515 appendix F). The default is `false`.
     public func compact(isDetached: Bool = false) -> String? {

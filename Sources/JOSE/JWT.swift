@@ -26,12 +26,12 @@ public struct JWT: Sendable {
     public let unverifiedClaims: JWTClaims
     private let jws: JWS
 
-    /// Creates a token from a string of at most ``maximumByteCount`` bytes. Encrypted tokens, which have five parts,
-    /// are rejected.
+    /// Creates a token from a string of at most ``maximumByteCount`` bytes.
+    ///
+    /// Encrypted tokens, which have five parts, are rejected.
     ///
     /// - Throws: ``JOSEError/malformed(_:)``, ``JOSEError/header(_:)``, or ``JOSEError/claims(_:)`` if the content is
-    ///   not a UTF-8 JSON
-    ///   object with unique members.
+    ///   not a UTF-8 JSON object with unique members.
     public init(parsing text: String) throws(JOSEError) {
         guard text.utf8.count <= Self.maximumByteCount else {
             throw .malformed("it has \(text.utf8.count) bytes, and at most \(Self.maximumByteCount) are read")
@@ -83,9 +83,9 @@ public struct JWT: Sendable {
             try jws.verified(with: JWK(secret: secret), algorithms: algorithms.filter(\.isSymmetric)))
     }
 
-    /// Returns the token, verified with the secret if it is signed with HMAC, otherwise with the set. Each is used only
-    /// for its own
-    /// algorithms.
+    /// Returns the token, verified with the secret if it is signed with HMAC, otherwise with the set.
+    ///
+    /// Each is used only for its own algorithms.
     ///
     /// - Throws: The errors of both; ``JOSEError/keyNotFound`` for HMAC without a secret.
     public func verified(

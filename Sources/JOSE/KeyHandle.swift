@@ -5,10 +5,8 @@ import Synchronization
 /// A key in libcrypto's form with prepared verification contexts.
 ///
 /// Sendable is sound: the key is complete before `init` and never changes. libcrypto counts references to it atomically
-/// and allows
-/// several threads to sign and verify with one key, each with its own context. A lock protects the idle contexts; a
-/// context in use
-/// belongs to one caller.
+/// and allows several threads to sign and verify with one key, each with its own context. A lock protects the idle
+/// contexts; a context in use belongs to one caller.
 final class KeyHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     private let idle = Mutex<[JWSAlgorithm: [IdleContext]]>([:])

@@ -3,8 +3,7 @@ import COpenSSL
 /// Derives a key from a passphrase. The derivation is slow and needs much memory, which makes guessing expensive.
 ///
 /// One derivation takes `128 · cost · blockSize` bytes of memory and, with ``standard``, some tenths of a second. Call
-/// it on a thread
-/// that may block that long.
+/// it on a thread that may block that long.
 ///
 /// See [RFC 7914](https://www.rfc-editor.org/rfc/rfc7914).
 public struct Scrypt: Sendable, Hashable {
@@ -17,8 +16,9 @@ public struct Scrypt: Sendable, Hashable {
 
     /// N = 2¹⁷, r = 8, p = 1: 128 MiB.
     public static let standard = Scrypt(unchecked: 1 << 17, 8, 1)
-    /// The maximum memory of one derivation in bytes: 512 MiB. Limited because the parameters may come from an
-    /// untrusted file.
+    /// The maximum memory of one derivation in bytes: 512 MiB.
+    ///
+    /// Limited because the parameters may come from an untrusted file.
     public static let maximumMemory = 512 << 20
     /// The maximum value of p.
     public static let maximumParallelization = 16
@@ -32,8 +32,7 @@ public struct Scrypt: Sendable, Hashable {
     /// Creates parameters.
     ///
     /// - Throws: ``JOSEError/cryptography(_:)`` if the cost is not a power of two greater than 1, or the parameters
-    ///   exceed
-    ///   ``maximumMemory`` or ``maximumParallelization``.
+    ///   exceed ``maximumMemory`` or ``maximumParallelization``.
     public init(cost: Int, blockSize: Int, parallelization: Int) throws(JOSEError) {
         guard cost > 1, cost & (cost - 1) == 0, (1...1024).contains(blockSize),
             (1...Self.maximumParallelization).contains(parallelization), cost <= Self.maximumMemory / 128 / blockSize

@@ -4,8 +4,7 @@ import Platform
 /// Bytes that are wiped from memory with the last reference, and that descriptions never show.
 ///
 /// Sendable is sound: the pointer and the count never change after `init`, the bytes are only read until `deinit`, and
-/// `deinit` runs
-/// without other references.
+/// `deinit` runs without other references.
 final class SecretBytes: @unchecked Sendable {
     private let start: UnsafeMutablePointer<UInt8>
     let count: Int

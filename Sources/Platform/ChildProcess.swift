@@ -1,6 +1,7 @@
 #if !(os(iOS) || os(tvOS) || os(watchOS) || os(visionOS))
-    /// Starts other programs, such as a browser, a pager or a clipboard tool. The words are separate arguments; no
-    /// shell parses them.
+    /// Starts other programs, such as a browser, a pager or a clipboard tool.
+    ///
+    /// The words are separate arguments; no shell parses them.
     package enum ChildProcess {
         /// Starts a program, searched for in `PATH`.
         ///

@@ -10,8 +10,7 @@ package enum DetachedThread {
     /// Runs the closure on a new thread.
     ///
     /// The thread blocks all signals: the program's own threads handle them, and a SIGPIPE from a closed connection
-    /// must
-    /// not end the process.
+    /// must not end the process.
     ///
     /// - Parameter stackSize: The size of its stack in bytes. The default is the system's default, which is 128 KiB
     ///   with Musl.

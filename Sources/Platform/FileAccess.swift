@@ -82,8 +82,9 @@ package struct FileAccess: Sendable {
 
     private func isForeign(_ group: gid_t) -> Bool { group != 0 && group != primaryGroup() }
 
-    /// Returns the first user or group with write access in an access control list. The mode contains only their common
-    /// mask.
+    /// Returns the first user or group with write access in an access control list.
+    ///
+    /// The mode contains only their common mask.
     private func namedWriter(_ descriptor: Int32) -> String? {
         #if os(Linux)
             // Glibc's module does not contain the header of this function.

@@ -13,8 +13,9 @@ package enum OpenFileLock {
         return fcntl(file, setCommand, &range) == 0 ? 0 : errno
     }
 
-    /// Returns the number of files on the machine in which one byte has such a lock, or 0 if the system does not report
-    /// locks.
+    /// Returns the number of files on the machine in which one byte has such a lock.
+    ///
+    /// Returns 0 if the system does not report locks.
     ///
     /// See proc_locks(5).
     package static func fileCount(ofByte byte: off_t) -> Int {

@@ -29,8 +29,9 @@ package enum OwnerOnlyFile {
         }
     }
 
-    /// Creates a file with mode 0600 atomically: writes it without a name, syncs it, then links it. Fails with `EEXIST`
-    /// if the name exists.
+    /// Creates a file with mode 0600 atomically: writes it without a name, syncs it, then links it.
+    ///
+    /// Fails with `EEXIST` if the name exists.
     ///
     /// A killed process leaves no file. On a system without nameless files, a temporary name with the suffix is used.
     ///
@@ -64,8 +65,11 @@ package enum OwnerOnlyFile {
         return .success(())
     }
 
-    /// Replaces the content of a file atomically: writes and syncs a temporary file in the same folder, then renames
-    /// it. Follows a link.
+    /// Replaces the content of a file atomically.
+    ///
+    /// Writes and syncs a temporary file in the same folder, then renames it.
+    ///
+    /// Follows a link.
     ///
     /// - Parameters:
     ///   - mode: the new mode. `nil` preserves the mode of the file.

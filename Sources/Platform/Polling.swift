@@ -18,8 +18,9 @@ package struct Backoff {
     package mutating func reset() { nextDelay = delays.lowerBound }
 }
 
-/// Calls `attempt` until it returns a value, sleeping 1 to 50 milliseconds between calls. Returns `nil` after the time
-/// limit.
+/// Calls `attempt` until it returns a value, sleeping 1 to 50 milliseconds between calls.
+///
+/// Returns `nil` after the time limit.
 ///
 /// - Throws: `CancellationError` if the task is cancelled; the errors of `attempt` and `sleep`.
 package func poll<Value>(

@@ -5,14 +5,13 @@ package enum ProcessLimits {
     /// The limit of core files that this process inherited; `nil` before ``protectMemory()``.
     private static let inherited = Mutex<rlimit?>(nil)
 
-    /// Protects the secrets in memory: forbids core files and, on Linux, access by debuggers and other processes of the
-    /// user.
+    /// Protects the secrets in memory.
+    ///
+    /// Forbids core files and, on Linux, access by debuggers and other processes of the user.
     ///
     /// Linux passes the core to a program such as systemd-coredump despite the limit, unless the process is not
-    /// dumpable. The limit is for
-    /// other systems. A program started by ``ProcessReplacement`` or ``ChildProcess`` gets the inherited limit, and
-    /// `execve` makes it
-    /// dumpable again.
+    /// dumpable. The limit is for other systems. A program started by ``ProcessReplacement`` or ``ChildProcess`` gets
+    /// the inherited limit, and `execve` makes it dumpable again.
     package static func protectMemory() {
         inherited.withLock { inherited in
             var limit = rlimit()

@@ -30,8 +30,9 @@ extension Secret: Redacted {
     public var description: String { Self.mask }
 }
 
-/// A type whose content must not appear in a log: its `description` contains no secret, and `dump`, a debugger and
-/// string interpolation print only that.
+/// A type whose content must not appear in a log.
+///
+/// Its `description` contains no secret, and `dump`, a debugger and string interpolation print only that.
 public protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
 
 extension Redacted {

@@ -2,10 +2,8 @@ extension String {
     /// The string on one line with all invisible characters escaped, safe to show on a terminal.
     ///
     /// Names and titles in a directory are untrusted. Control characters could move the cursor, bidirectional controls
-    /// could reverse a name,
-    /// and invisible characters could make two names look the same. They become visible escapes: `\u{1B}`, `\t`.
-    /// Letters of every script,
-    /// emoji and combining marks stay.
+    /// could reverse a name, and invisible characters could make two names look the same. They become visible escapes:
+    /// `\u{1B}`, `\t`. Letters of every script, emoji and combining marks stay.
     package var visible: String { VisibleText.escaped(self) }
 }
 
@@ -101,8 +99,8 @@ package enum VisibleText {
         guard index + 1 < scalars.count else { return false }
         let after = scalars[index + 1]
         guard scalars[index] == zeroWidthJoiner else { return isArabicLetter(before) && isArabicLetter(after) }
-        // Between two emoji of people, or one of them and a heart or sign. A variation selector and the skin
-        // tone may come between.
+        // Between two emoji of people, or one of them and a heart or sign. A variation selector and the skin tone may
+        // come between.
         let isSelected = before.value == 0xFE0F && index > 1 && scalars[index - 2].isPictograph
         return (isSelected || before.isPictograph) && after.isPictograph
     }
@@ -131,8 +129,7 @@ package enum VisibleText {
 }
 
 extension Unicode.Scalar {
-    /// Whether it is an Arabic, Syriac or Kaithi sign that Unicode classifies as a format character although it is
-    /// visible.
+    /// Whether it is a visible Arabic, Syriac or Kaithi sign that Unicode classifies as a format character.
     package var isNumberSign: Bool {
         switch value {
         case 0x600...0x605, 0x6DD, 0x70F, 0x890...0x891, 0x8E2, 0x110BD, 0x110CD: true

@@ -136,8 +136,9 @@ public protocol AccountStorage: Sendable {
     ///
     /// Returns its position, which is greater than 0, and the change's sequence.
     func insert(_ record: SealedRecord) async throws -> (position: Int64, sequence: Int64)
-    /// Replaces a record and its identity if the saved revision is one less than the new one, and otherwise returns
-    /// `nil`.
+    /// Replaces a record and its identity and returns the change's sequence.
+    ///
+    /// Returns `nil` unless the saved revision is one less than the new one.
     ///
     /// Identifier, type and position do not change.
     func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64?
@@ -153,8 +154,9 @@ public protocol AccountStorage: Sendable {
     func changes(after sequence: Int64) async throws -> [StorageChange]?
     /// Returns the sequence of the newest change, or 0 without changes.
     func lastSequence() async throws -> Int64
-    /// Calls `handler` after any process, including this one, may have changed the storage, until the returned value is
-    /// released.
+    /// Calls `handler` after any process, including this one, may have changed the storage.
+    ///
+    /// The calls end when the returned value is released.
     ///
     /// Returns `nil` if the storage cannot detect changes.
     func watch(_ handler: @escaping @Sendable () -> Void) throws -> (any StorageLock)?

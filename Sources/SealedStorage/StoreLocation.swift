@@ -10,8 +10,10 @@ public struct StoreLocation: Sendable, Equatable {
         self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     }
 
-    /// Creates the user's default location for an application: `$XDG_DATA_HOME/<application>` or
-    /// `~/.local/share/<application>`, on Apple platforms `~/Library/Application Support/<application>`.
+    /// Creates the user's default location for an application.
+    ///
+    /// It is `$XDG_DATA_HOME/<application>` or `~/.local/share/<application>`, on Apple platforms
+    /// `~/Library/Application Support/<application>`.
     ///
     /// If the environment has no home folder, or the identifier is not one part of a path, the path is empty, and the
     /// store cannot be opened: it never writes to the current folder.

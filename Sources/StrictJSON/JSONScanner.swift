@@ -1,5 +1,6 @@
-/// The tokenizer of JSON. Reading values, checking slices and finding members share it, so that all accept the same
-/// input.
+/// The tokenizer of JSON.
+///
+/// Reading values, checking slices and finding members share it, so that all accept the same input.
 ///
 /// The bytes must stay in memory while it is in use.
 struct JSONScanner {

@@ -62,8 +62,9 @@ public struct JSONSlice: Sendable {
     /// Whether a member's name starts with `@`, at any depth.
     public var hasAnnotations: Bool { traits.contains(.annotated) }
 
-    /// The bytes, if a writer may copy them: without white space between values, and without characters that
-    /// ``JSONValue/serialized(_:)`` would escape.
+    /// The bytes if a writer can copy them unchanged, otherwise `nil`.
+    ///
+    /// They have no white space between values and no characters that ``JSONValue/serialized(_:)`` would escape.
     public var plainBytes: ArraySlice<UInt8>? {
         traits.isDisjoint(with: [.spaced, .steering]) ? bytes[range] : nil
     }

@@ -62,8 +62,9 @@ public struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
             left.isNamed(right.name) && left.value == right.value
         }
 
-        /// Returns whether this is the name, byte by byte. Compares the lengths first, because they are fast and
-        /// usually differ.
+        /// Returns whether this is the name, byte by byte.
+        ///
+        /// Compares the lengths first, because they are fast and usually differ.
         func isNamed(_ other: String) -> Bool {
             name.utf8.count == other.utf8.count && name.utf8.elementsEqual(other.utf8)
         }

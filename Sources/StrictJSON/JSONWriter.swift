@@ -10,8 +10,8 @@ extension JSONValue {
     /// Returns the JSON in UTF-8, without a line break at the end.
     ///
     /// Escapes control characters and other characters that could control a terminal or hide text: DEL, the C1
-    /// controls, bidirectional
-    /// controls, line separators, zero-width characters and tags. All other characters are unchanged.
+    /// controls, bidirectional controls, line separators, zero-width characters and tags. All other characters are
+    /// unchanged.
     public func serialized(_ layout: JSONLayout = .compact) -> [UInt8] {
         var output: [UInt8] = []
         write(to: &output, layout, indent: 0)
@@ -103,9 +103,9 @@ extension JSONValue {
         }
     }
 
-    /// Returns whether a scalar could control a terminal or hide text: control characters, bidirectional controls, line
-    /// separators,
-    /// zero-width characters and tags.
+    /// Returns whether a scalar could control a terminal or hide text.
+    ///
+    /// These are control characters, bidirectional controls, line separators, zero-width characters and tags.
     static func couldSteer(_ scalar: UInt32) -> Bool {
         switch scalar {
         case 0..<0x20, 0x7F...0x9F, 0xAD, 0x61C, 0x180E, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF,

@@ -25,8 +25,9 @@ extension ProgramReference {
                 + (key.aliases.isEmpty ? [] : [("Also", key.aliases.joined(separator: ", "))]))
     }
 
-    /// The environment variables of lodge and its libraries, without the variables of the global options. A test
-    /// compares them with the sources.
+    /// The environment variables of lodge and its libraries, without the variables of the global options.
+    ///
+    /// A test compares them with the sources.
     private static let variables = [
         ("LODGE_KEY_CUSTODY", "location of the key: lodge help storage"),
         ("LODGE_PASSPHRASE_FILE", "file with the passphrase of the key"),

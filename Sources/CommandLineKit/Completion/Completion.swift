@@ -44,8 +44,9 @@ package struct Completion: Sendable, Equatable {
         self = Self(argumentOf: line, in: syntax)
     }
 
-    /// Returns the prefix before a file name in a word such as `@photo.jpg` or `--part=file=@photo.jpg`, or `nil` if
-    /// the word does not name a file.
+    /// Returns the prefix before a file name in a word such as `@photo.jpg` or `--part=file=@photo.jpg`.
+    ///
+    /// Returns `nil` if the word does not name a file.
     package func beginningOfFile(in current: String) -> String? {
         let value = current.dropFirst(prefix.count)
         var start = value.startIndex

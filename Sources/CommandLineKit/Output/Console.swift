@@ -21,8 +21,9 @@ package struct ConsoleOptions: Sendable, Equatable {
 
     package init() {}
 
-    /// Creates the options of a command line. `--debug` takes precedence over `--verbose`, and `--verbose` over
-    /// `--quiet`.
+    /// Creates the options of a command line.
+    ///
+    /// `--debug` takes precedence over `--verbose`, and `--verbose` over `--quiet`.
     package init(_ invocation: Invocation) {
         let options = StandardOptions(program: invocation.program)
         if invocation[options.quiet] { verbosity = .quiet }
@@ -39,8 +40,7 @@ package struct ConsoleOptions: Sendable, Equatable {
 /// The output of a command: results on standard output, messages on standard error.
 ///
 /// It runs on the main actor, because writing blocks while a pipe is full, and only the main thread may block. This
-/// also limits memory
-/// if the reader is slow.
+/// also limits memory if the reader is slow.
 @MainActor package final class Console {
     package var options: ConsoleOptions
     package nonisolated let terminal: TerminalState
@@ -73,8 +73,9 @@ package struct ConsoleOptions: Sendable, Equatable {
         self.options = options
     }
 
-    /// Returns the console of this process. Prepares the standard streams: see
-    /// ``TerminalState/prepareStandardStreams()``.
+    /// Returns the console of this process.
+    ///
+    /// Prepares the standard streams: see ``TerminalState/prepareStandardStreams()``.
     package static func process(_ program: String, environment: [String: String]) -> Console {
         TerminalState.prepareStandardStreams()
         return Console(

@@ -6,8 +6,7 @@ import Platform
         /// A comma (CSV).
         ///
         /// Values with a comma, a quote or a line break are quoted; lines end with CR LF. Cells that a spreadsheet
-        /// could treat as formulas
-        /// start with an apostrophe, unless the console options select raw CSV.
+        /// could treat as formulas start with an apostrophe, unless the console options select raw CSV.
         ///
         /// See [RFC 4180 section 2](https://www.rfc-editor.org/rfc/rfc4180#section-2).
         case comma
@@ -80,8 +79,7 @@ import Platform
 
     private static func isLineBreak(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") }
 
-    /// Returns whether the line could be a formula: its first significant character starts one, and it is not a phone
-    /// number.
+    /// Returns whether the line starts like a formula and is not a phone number.
     ///
     /// Skips spaces, separators and invisible characters, and checks full-width forms too.
     private static func isFormula(_ line: Substring.UnicodeScalarView) -> Bool {

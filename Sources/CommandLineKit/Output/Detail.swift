@@ -1,8 +1,7 @@
 /// The detail view of one record: one label and value per line.
 ///
 /// On a terminal, values are aligned and the elements of a list are on separate lines. In a pipe, each line is the
-/// label, a tab and
-/// the value, and the label is repeated for each element of a list.
+/// label, a tab and the value, and the label is repeated for each element of a list.
 package struct Detail: Sendable, Equatable {
     package struct Entry: Sendable, Equatable {
         package var label: String

@@ -1,8 +1,7 @@
 /// Shows output in the user's pager if it is longer than the screen.
 ///
 /// Buffers output until it fills the screen. If the user quits the pager early, writes fail like those to a closed
-/// pipe. If the pager
-/// cannot start, the output is written directly.
+/// pipe. If the pager cannot start, the output is written directly.
 @MainActor package final class Pager: OutputSink {
     /// The process of a pager.
     @MainActor package protocol Process: AnyObject {
@@ -83,8 +82,9 @@
         if !held.isEmpty { try output.write(held) }
     }
 
-    /// Counts lines on the screen. A line wider than the screen counts several times; each character counts as one
-    /// column.
+    /// Counts lines on the screen.
+    ///
+    /// A line wider than the screen counts several times; each character counts as one column.
     private func count(_ bytes: [UInt8]) {
         for byte in bytes where byte & 0xC0 != 0x80 {
             if byte == 0x0A {

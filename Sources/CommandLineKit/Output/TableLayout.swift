@@ -35,8 +35,7 @@ package struct TableLayout: Sendable, Equatable {
     /// Creates a layout for `available` columns of the terminal.
     ///
     /// If the table does not fit, sentences become narrower first, then cells that can be cut, then all others. The
-    /// widest columns of
-    /// a kind get the same width. Columns that still do not fit are omitted, from the right.
+    /// widest columns of a kind get the same width. Columns that still do not fit are omitted, from the right.
     ///
     /// - Parameter natural: The width of each column's widest cell.
     package init(natural: [Int], _ overflows: [TableColumn.Overflow], available: Int) {
@@ -68,8 +67,9 @@ package struct TableLayout: Sendable, Equatable {
 
     private static func minimum(_ widths: some Sequence<Int>) -> Int { widths.reduce(0) { $0 + min($1, minimumWidth) } }
 
-    /// Reduces the widest of these columns to a common width, so that all of them take `room`. The first columns get
-    /// the remainder.
+    /// Reduces the widest of these columns to a common width, so that all of them take `room`.
+    ///
+    /// The first columns get the remainder.
     private static func shrink(_ widths: inout [Int], _ columns: [Int], to room: Int) {
         var left = max(room, columns.count)
         guard columns.reduce(0, { $0 + widths[$1] }) > left else { return }

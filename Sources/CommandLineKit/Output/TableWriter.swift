@@ -1,10 +1,9 @@
 /// Writes a table row by row and escapes invisible characters.
 ///
 /// On a terminal, columns are aligned, and a row has several lines if a cell must be complete. The first rows, up to
-/// ``flush()`` or
-/// a few hundred, determine the widths. In a pipe, tabs separate the complete cells, and each row is written
-/// immediately. Headings
-/// come first in both cases; an empty table shows them only in a pipe, where a script skips the first line.
+/// ``flush()`` or a few hundred, determine the widths. In a pipe, tabs separate the complete cells, and each row is
+/// written immediately. Headings come first in both cases; an empty table shows them only in a pipe, where a script
+/// skips the first line.
 @MainActor package final class TableWriter: RecordWriter {
     private static let sample = 500
 

@@ -4,11 +4,9 @@ extension CommandSyntax {
     /// Parses a command line.
     ///
     /// Options may appear anywhere; `--` ends them. A value follows its option (`--output json`, `-o json`), is
-    /// attached (`-ojson`) or
-    /// follows an equals sign (`--output=json`). A value that begins with a dash requires the equals sign, so that a
-    /// missing value is
-    /// detected. Abbreviated names are not accepted. `--help` takes precedence over every error except an unknown
-    /// command.
+    /// attached (`-ojson`) or follows an equals sign (`--output=json`). A value that begins with a dash requires the
+    /// equals sign, so that a missing value is detected. Abbreviated names are not accepted. `--help` takes precedence
+    /// over every error except an unknown command.
     ///
     /// A global option that is not given takes the value of its environment variable. An empty variable counts as
     /// unset.

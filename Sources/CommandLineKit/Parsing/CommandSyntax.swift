@@ -48,8 +48,10 @@ package struct CommandSyntax: Sendable {
         return chain
     }
 
-    /// Returns the options for the last command of the chain: its own options, the options of its parent commands
-    /// except the program, and the global options that these do not replace.
+    /// Returns the options for the last command of the chain.
+    ///
+    /// These are its own options, the options of its parent commands except the program, and the global options that
+    /// these do not replace.
     package func options(for chain: [CommandSpec]) -> [OptionSpec] {
         let own = chain.count > 1 ? chain.dropFirst().reversed().flatMap(\.options) : root.options
         var names = Set<String>()

@@ -38,8 +38,9 @@ package struct QRCode: Equatable {
     private typealias Encode = @convention(c) (Int32, UnsafePointer<UInt8>, Int32, Int32) -> UnsafeMutableRawPointer?
     private typealias Free = @convention(c) (UnsafeMutableRawPointer) -> Void
 
-    /// Creates the code of a string, with the lowest error correction level, because a screen is clean and the code is
-    /// smaller.
+    /// Creates the code of a string, with the lowest error correction level.
+    ///
+    /// A screen needs no more, and the code is smaller.
     package init(_ text: String) throws(Failure) {
         // The types match the library's header.
         let encode: Encode
@@ -69,8 +70,7 @@ package struct QRCode: Equatable {
     /// Returns the lines that draw the code. Each line has two rows of modules.
     ///
     /// With color, it is black on white, independent of the terminal's colors. Without color, light modules are drawn:
-    /// this is correct on
-    /// a dark background and inverted on a light one.
+    /// this is correct on a dark background and inverted on a light one.
     package func lines(withColor: Bool) -> [String] {
         let width = columns
         func isDark(_ row: Int, _ column: Int) -> Bool {

@@ -28,10 +28,9 @@ package struct TerminalState: Sendable, Equatable {
     /// Makes the standard streams safe to use. Call it once, before opening any file.
     ///
     /// A write to a closed pipe then fails instead of raising a signal. If the caller closed a standard stream, it is
-    /// opened on the null
-    /// device so that using it fails. Otherwise the next file, the store's database, would get its number and receive
-    /// output meant for
-    /// the terminal. Child processes inherit the ignored signal unless their start resets it.
+    /// opened on the null device so that using it fails. Otherwise the next file, the store's database, would get its
+    /// number and receive output meant for the terminal. Child processes inherit the ignored signal unless their start
+    /// resets it.
     static func prepareStandardStreams() {
         signal(SIGPIPE, SIG_IGN)
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {

@@ -5,8 +5,7 @@ package enum TerminalText {
     /// Returns the width of a visible text in terminal columns.
     ///
     /// Ideographs, kana, Hangul, full-width forms and emoji take two columns, combining marks none, all other
-    /// characters one. An emoji
-    /// sequence (joined, with a skin tone, a flag, a keycap) takes two.
+    /// characters one. An emoji sequence (joined, with a skin tone, a flag, a keycap) takes two.
     package static func width(_ text: String) -> Int {
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text.utf8.count }
         return text.reduce(0) { $0 + width($1) }

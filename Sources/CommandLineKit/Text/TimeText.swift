@@ -23,8 +23,9 @@ package enum TimeText {
         return tenths % 10 == 0 ? "\(tenths / 10) s" : "\(tenths / 10).\(tenths % 10) s"
     }
 
-    /// Returns a time span such as `45 s`, `59 min`, `23 h` or `12 d`, or `nil` for less than a second. Up to two days
-    /// are in hours.
+    /// Returns a time span such as `45 s`, `59 min`, `23 h` or `12 d`, or `nil` for less than a second.
+    ///
+    /// Up to two days are in hours.
     static func span(seconds: Double) -> String? {
         guard seconds >= 1 else { return nil }
         let whole = Int(min(seconds, 1e15))

@@ -44,8 +44,9 @@ extension AccountType {
         }
     }
 
-    /// Returns the request of a query in this type's directory as a string, without a token, with the notes of the
-    /// directory.
+    /// Returns the request of a query in this type's directory as a string.
+    ///
+    /// It includes the notes of the directory and no token.
     ///
     /// - Parameter countOnly: Whether the request is for the number of users, as in
     ///   ``UserDirectory/count(of:)-(UserQuery)``.

@@ -33,8 +33,9 @@ public struct DirectoryError: Error, Sendable, Equatable {
         case unavailable
         /// The service does not understand the request or does not allow it in this form.
         case badRequest
-        /// The service does not support the operation: it responds with 501, or has no signed-in user or list of
-        /// changes.
+        /// The service does not support the operation.
+        ///
+        /// It responds with 501, or has no signed-in user or list of changes.
         case notSupported
         /// The list of pages has expired: start again (410).
         case resyncNeeded

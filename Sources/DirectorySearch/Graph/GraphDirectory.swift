@@ -15,8 +15,7 @@ public struct GraphDirectory: UserDirectory {
     /// Creates the directory of this client.
     public init(client: DirectoryClient) { makeClient = { client } }
 
-    /// Creates a directory whose client is created at the start of each operation, for example from an account's
-    /// settings.
+    /// Creates a directory whose client is created at the start of each operation.
     ///
     /// Its errors are thrown unchanged.
     public init(makeClient: @escaping @Sendable () async throws -> DirectoryClient) {

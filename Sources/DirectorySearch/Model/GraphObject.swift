@@ -134,8 +134,9 @@ public struct DirectoryObject: GraphObject, Identifiable {
     public var objectDescription: String? { text("description") }
     /// The mail address.
     public var mail: String? { text("mail") }
-    /// The kind, such as `group`, `directoryRole`, `administrativeUnit` or `user`, or `nil` if the response does not
-    /// contain it.
+    /// The kind, such as `group`, `directoryRole`, `administrativeUnit` or `user`.
+    ///
+    /// `nil` if the response does not contain it.
     public var kind: String? {
         guard let type = text("@odata.type") else { return nil }
         return type.hasPrefix("#microsoft.graph.") ? String(type.dropFirst(17)) : type

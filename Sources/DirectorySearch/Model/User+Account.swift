@@ -33,8 +33,9 @@ extension User {
         set { set("legalAgeGroupClassification", newValue) }
     }
 
-    /// The origin: `Invitation`, `LocalAccount`, `EmailVerified` or `SelfServiceSignUp`, or `nil` for a work or school
-    /// account.
+    /// The origin: `Invitation`, `LocalAccount`, `EmailVerified` or `SelfServiceSignUp`.
+    ///
+    /// `nil` for a work or school account.
     public var creationType: String? {
         get { text("creationType") }
         set { set("creationType", newValue) }

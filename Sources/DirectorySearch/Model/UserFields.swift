@@ -1,8 +1,9 @@
 import StrictJSON
 
 extension User {
-    /// The name of the user in a list: display name, otherwise given name and surname, sign-in name, mail address or
-    /// identifier.
+    /// The name of the user in a list.
+    ///
+    /// It is the display name, otherwise given name and surname, sign-in name, mail address or identifier.
     ///
     /// A SCIM user has only the sign-in name if the service requires no other name.
     package var listName: String {

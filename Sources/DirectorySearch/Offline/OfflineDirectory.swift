@@ -50,8 +50,9 @@ public actor OfflineDirectory {
         }
     }
 
-    /// Returns the users that match a filter, compared like the service, in an order that is stable until the next
-    /// sync.
+    /// Returns the users that match a filter, compared like the service.
+    ///
+    /// Their order is stable until the next sync.
     ///
     /// The index finds prefixes of names and addresses; any other comparison reads all users. A filter for a property
     /// that is not in the copy, or in OData's language, throws an error.

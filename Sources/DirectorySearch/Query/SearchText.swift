@@ -55,8 +55,10 @@ public struct SearchText: Sendable, Equatable {
 }
 
 extension UserFilter {
-    /// Returns a filter for users whose given name, surname, display name, mail address or sign-in name starts with the
-    /// search text, or with each of its words.
+    /// Returns a filter for users who match a search text.
+    ///
+    /// Their given name, surname, display name, mail address or sign-in name starts with the search text, or with each
+    /// of its words.
     public static func matching(_ text: SearchText) -> UserFilter { UserFilter(.text(text)) }
 }
 

@@ -1,7 +1,8 @@
 /// A sort criterion.
 public struct UserOrder: Sendable, Equatable {
-    /// The property: `displayName`, `userPrincipalName`, or, as an advanced query, `createdDateTime` or
-    /// `deletedDateTime`.
+    /// The property to sort by.
+    ///
+    /// `displayName` or `userPrincipalName`, or, with an advanced query, `createdDateTime` or `deletedDateTime`.
     public var property: UserProperty
     /// Whether the order is descending.
     public var isDescending: Bool

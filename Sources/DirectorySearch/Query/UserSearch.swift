@@ -15,8 +15,9 @@ public struct UserSearch: Sendable, Equatable {
     /// Returns a search for users whose display name has these words.
     public static func displayName(_ words: String) -> UserSearch { property(.displayName, words) }
 
-    /// Returns a search for users whose property starts with this string or, for ``UserProperty/displayName``, has
-    /// these words.
+    /// Returns a search for users whose property starts with this string.
+    ///
+    /// A ``UserProperty/displayName`` must have these words instead.
     public static func property(_ property: UserProperty, _ text: String) -> UserSearch {
         UserSearch(expression: .clause(property, text))
     }

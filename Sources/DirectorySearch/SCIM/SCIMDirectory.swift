@@ -50,8 +50,9 @@ public struct SCIMDirectory: UserDirectory {
         try await directory.user(name, select)
     }
 
-    /// Returns one user and the related objects: manager and groups from the user's own resource, reports from a
-    /// search.
+    /// Returns one user and the related objects.
+    ///
+    /// Manager and groups are from the user's own resource, reports from a search.
     ///
     /// SCIM has no photos.
     ///

@@ -227,8 +227,9 @@ public struct DirectoryClient: Sendable {
         }
     }
 
-    /// Returns a token different from the rejected one, or `nil` if there is no other, because the service's own error
-    /// is clearer.
+    /// Returns a token different from the rejected one, or `nil` if there is no other.
+    ///
+    /// The service's own error is then clearer than an error of the authorization.
     func refreshedToken(claims: String?, rejected: String) async throws -> String? {
         do {
             let token = try await authorization(TokenRequirement(claims: claims, rejected: rejected))

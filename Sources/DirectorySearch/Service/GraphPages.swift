@@ -86,8 +86,9 @@ extension DirectoryClient {
     /// The maximum number of requests for a page until one succeeds without a retry.
     private static let maximumPageRequests = 3
 
-    /// Loads a page, and again if its request was retried, because the service forgets the page token of such a
-    /// response (`DirectoryPageTokenNotFoundException`).
+    /// Loads a page, and again if its request was retried.
+    ///
+    /// The service forgets the page token of such a response (`DirectoryPageTokenNotFoundException`).
     ///
     /// - Parameter read: Returns the page, and whether the response has the token of another one.
     func loadPage<Page>(

@@ -14,8 +14,9 @@ package struct FileSegment: Sendable, Equatable {
         return length
     }
 
-    /// Opens the file and returns its descriptor, which the caller closes, and the number of bytes to send. They start
-    /// at ``offset``.
+    /// Opens the file and returns its descriptor, which the caller closes, and the number of bytes to send.
+    ///
+    /// They start at ``offset``.
     package func open() throws(HTTPFileError) -> (descriptor: Int32, length: Int64) {
         func failure(_ reason: String) -> HTTPFileError { HTTPFileError(path: path, reason: reason) }
         guard offset >= 0, length.map({ $0 >= 0 }) ?? true else {

@@ -4,8 +4,7 @@ import Synchronization
 /// The content of a request: bytes in memory, files, chunks from a program, or a sequence of these.
 ///
 /// Files and chunk sources are opened when the request is sent, and opened again if it is resent, after a redirect or
-/// with a new token.
-/// Only single-use chunks cannot be resent; see ``isReplayable``.
+/// with a new token. Only single-use chunks cannot be resent; see ``isReplayable``.
 ///
 /// ```swift
 /// var request = HTTPRequest(.put, url, content: .file(at: video))
@@ -35,12 +34,12 @@ public struct HTTPBody: Sendable, Equatable {
     /// Returns a body with these bytes.
     public static func bytes(_ bytes: Data) -> HTTPBody { HTTPBody(segments: [.bytes(bytes)]) }
 
-    /// Returns a body with the content of a file, or with `length` bytes from `offset`. The file is read while it is
-    /// sent.
+    /// Returns a body with the content of a file, or with `length` bytes from `offset`.
+    ///
+    /// The file is read while it is sent.
     ///
     /// The file must be a regular file. Its length is determined when the request starts: bytes appended later are not
-    /// sent, and if the
-    /// file becomes shorter, the request fails with ``HTTPFileError``.
+    /// sent, and if the file becomes shorter, the request fails with ``HTTPFileError``.
     public static func file(at url: URL, offset: Int64 = 0, length: Int64? = nil) -> HTTPBody {
         HTTPBody(segments: [.file(FileSegment(path: url.path(percentEncoded: false), offset: offset, length: length))])
     }

@@ -12,8 +12,8 @@ import Platform
 /// let request = try HTTPRequest(.post, url, multipart: form)
 /// ```
 ///
-/// See [RFC 7578](https://www.rfc-editor.org/rfc/rfc7578), and for the names
-/// [the HTML standard](https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data).
+/// See [RFC 7578](https://www.rfc-editor.org/rfc/rfc7578), and for the names [the HTML
+/// standard](https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data).
 public struct MultipartForm: Sendable, Equatable {
     /// A part of a form.
     public struct Part: Sendable, Equatable {
@@ -106,8 +106,7 @@ public struct MultipartForm: Sendable, Equatable {
     /// Returns the content of a request with this form.
     ///
     /// - Throws: `HTTPTransportError` of the kind `invalidRequest` if a media type or a header field of a part has a
-    ///   control character, or
-    ///   if a field name is invalid.
+    ///   control character, or if a field name is invalid.
     public func content() throws(HTTPTransportError) -> HTTPBody {
         var pieces: [HTTPBody] = []
         var text = ""

@@ -1,8 +1,9 @@
 import Platform
 import StrictJSON
 
-/// Requests with common kinds of content. Each sets only `Content-Type`, unless the fields contain one. An `Accept`
-/// field stays unchanged.
+/// Requests with common kinds of content.
+///
+/// Each sets only `Content-Type`, unless the fields contain one. An `Accept` field stays unchanged.
 extension HTTPRequest {
     /// Creates a request with these pairs appended to the query of the URL.
     ///
@@ -12,8 +13,9 @@ extension HTTPRequest {
         add(query: query)
     }
 
-    /// Creates a request with a form, `application/x-www-form-urlencoded`. For GET and HEAD, the form is appended to
-    /// the query.
+    /// Creates a request with a form, `application/x-www-form-urlencoded`.
+    ///
+    /// For GET and HEAD, the form is appended to the query.
     ///
     /// - Parameter form: unencoded names and values. A name can be repeated.
     public init(_ method: HTTPMethod = .post, _ url: URL, form: [FormEncoding.Pair], fields: HTTPFields = [:]) {
@@ -31,8 +33,9 @@ extension HTTPRequest {
         set(.bytes(Data(json.serialized())), type: "application/json")
     }
 
-    /// Creates a request with a value encoded as JSON: members sorted by name, dates in RFC 3339, so that equal values
-    /// have equal bytes.
+    /// Creates a request with a value encoded as JSON.
+    ///
+    /// Members are sorted by name and dates are in RFC 3339, so that equal values have equal bytes.
     ///
     /// - Throws: `EncodingError` if the value cannot be encoded.
     public init(

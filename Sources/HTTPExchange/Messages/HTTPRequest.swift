@@ -27,11 +27,13 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
 
 /// The handling of 3xx responses.
 public enum RedirectPolicy: Sendable, Equatable {
-    /// Returns the 3xx response. Required for token endpoints, because following a redirect would forward the
-    /// credentials.
+    /// Returns the 3xx response.
+    ///
+    /// Required for token endpoints, because following a redirect would forward the credentials.
     case none
-    /// Follows at most this many redirects, never from https to http, and removes `Authorization` if the origin
-    /// changes.
+    /// Follows at most this many redirects.
+    ///
+    /// Never follows a redirect from https to http, and removes `Authorization` if the origin changes.
     case follow(limit: Int)
 }
 
@@ -47,8 +49,9 @@ public struct HTTPRequest: Sendable, Equatable {
     public var fields: HTTPFields
     /// The content, or `nil` for a request without content.
     public var content: HTTPBody?
-    /// The content if it is in memory. `nil` without content or if ``content`` is read from elsewhere. Setting it
-    /// replaces the content.
+    /// The content if it is in memory.
+    ///
+    /// `nil` without content or if ``content`` is read from elsewhere. Setting it replaces the content.
     public var body: Data? {
         get { content?.data }
         set { content = newValue.map { .bytes($0) } }
@@ -56,30 +59,30 @@ public struct HTTPRequest: Sendable, Equatable {
     /// The maximum time of the exchange, from the call to the last byte.
     ///
     /// If it is not set, the exchange continues while bytes are transferred: it ends after 30 s without a byte (the
-    /// value of this property
-    /// in that case) or after ``idleTimeout``, and at the latest after ``maximumDuration``. Uploads from files or
-    /// streams, streamed responses
-    /// and downloads have no default limit except ``idleTimeout``.
+    /// value of this property in that case) or after ``idleTimeout``, and at the latest after ``maximumDuration``.
+    /// Uploads from files or streams, streamed responses and downloads have no default limit except ``idleTimeout``.
     public var timeout: Duration {
         get { ownTimeout ?? .seconds(30) }
         set { ownTimeout = newValue }
     }
-    /// The maximum time of an exchange in memory without a ``timeout``: 5 minutes. A slow server cannot delay its
-    /// client forever.
+    /// The maximum time of an exchange in memory without a ``timeout``: 5 minutes.
+    ///
+    /// A slow server cannot delay its client forever.
     public static let maximumDuration = Duration.seconds(300)
     /// The maximum time to reach the server: name resolution, connection, TLS.
     public var connectTimeout: Duration = .seconds(10)
-    /// The maximum time from the last byte of the request to the first byte of the response. If `nil`, ``idleTimeout``
-    /// applies.
+    /// The maximum time from the last byte of the request to the first byte of the response.
+    ///
+    /// If `nil`, ``idleTimeout`` applies.
     public var firstByteTimeout: Duration?
     /// The maximum time without a byte in either direction.
     ///
     /// If `nil`, it is 30 s for an exchange in memory and 60 s for other transfers, both without a ``timeout``;
-    /// otherwise unlimited. Time in
-    /// which the reader of a streamed response does not read is not counted.
+    /// otherwise unlimited. Time in which the reader of a streamed response does not read is not counted.
     public var idleTimeout: Duration?
-    /// Whether the client needs the response even after its caller stopped waiting, because the request changes state
-    /// on the server.
+    /// Whether the client needs the response even after its caller stopped waiting.
+    ///
+    /// True if the request changes state on the server.
     ///
     /// A time limit of the caller does not shorten the ``timeout`` of such a request.
     package var needsResponse = false

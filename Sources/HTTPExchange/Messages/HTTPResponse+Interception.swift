@@ -7,12 +7,12 @@ extension HTTPResponse {
         body.first { ![0xEF, 0xBB, 0xBF, 0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "<")
     }
 
-    /// Throws if the response comes from a network with a login page or from a proxy: a redirect, status 511, or a web
-    /// page.
+    /// Throws if the response comes from a network with a login page or from a proxy.
+    ///
+    /// Such a response is a redirect, has status 511, or is a web page.
     ///
     /// A page with 401, 404, 405 or 410 can be from a server that does not have the endpoint; one with 408, 429 or 5xx
-    /// is from an
-    /// overloaded server.
+    /// is from an overloaded server.
     ///
     /// See RFC 6585 section 6.
     ///

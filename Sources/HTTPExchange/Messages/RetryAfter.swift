@@ -1,14 +1,13 @@
 import Platform
 
 extension HTTPResponse {
-    /// Returns the delay that the server requests, at most one day, or `nil` if the field is missing or has neither a
-    /// number nor a date.
+    /// Returns the delay that the server requests, at most one day.
+    ///
+    /// Returns `nil` if the field is missing or has neither a number nor a date.
     ///
     /// Accepts whole seconds, a fraction (`2.128`), an HTTP date, or the first number of a malformed value (`30,120`).
-    /// A date is relative to
-    /// the response's own `Date`, so that a wrong local clock does no harm; without that field it is relative to `now`,
-    /// and ignored if
-    /// that is `nil`.
+    /// A date is relative to the response's own `Date`, so that a wrong local clock does no harm; without that field it
+    /// is relative to `now`, and ignored if that is `nil`.
     ///
     /// See [RFC 9110 section 10.2.3](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3).
     public func retryAfter(now: Date? = nil) -> Duration? {

@@ -2,8 +2,8 @@
 ///
 /// A server may send less than requested.
 ///
-/// See [RFC 9110 section 14.4](https://www.rfc-editor.org/rfc/rfc9110#section-14.4) and
-/// [section 15.3.7](https://www.rfc-editor.org/rfc/rfc9110#section-15.3.7).
+/// See [RFC 9110 section 14.4](https://www.rfc-editor.org/rfc/rfc9110#section-14.4) and [section
+/// 15.3.7](https://www.rfc-editor.org/rfc/rfc9110#section-15.3.7).
 struct ContentRange: Equatable {
     /// The position of the first byte.
     let first: Int64

@@ -41,8 +41,7 @@ public struct HTTPProgress: Sendable, Equatable {
 /// ```
 ///
 /// It stores only the latest report: a slow reader misses intermediate reports, but never the last one, which ends the
-/// sequence. Use one
-/// value for one transfer and one reader.
+/// sequence. Use one value for one transfer and one reader.
 public struct HTTPProgressUpdates: AsyncSequence, Sendable {
     private let stream: AsyncStream<HTTPProgress>
     private let continuation: AsyncStream<HTTPProgress>.Continuation

@@ -52,8 +52,8 @@ extension HTTPStreamedResponse: Redacted {
 /// The content of a response as chunks of the size in which they arrive. It can be read once.
 ///
 /// A slow reader slows the server down: about half a megabyte is buffered, then the connection is not read. The
-/// connection is closed when
-/// the last copy of the body is released before its end, or when the reading task is cancelled.
+/// connection is closed when the last copy of the body is released before its end, or when the reading task is
+/// cancelled.
 public struct HTTPResponseBody: AsyncSequence, Sendable {
     /// A chunk, never empty.
     public typealias Element = Data

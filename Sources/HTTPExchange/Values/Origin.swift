@@ -43,8 +43,10 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Returns whether all programs parse a host the same way: an IPv6 address in brackets, an IPv4 address of four
-    /// decimal numbers, or a name that does not end in a number.
+    /// Returns whether all programs parse a host the same way.
+    ///
+    /// It must be an IPv6 address in brackets, an IPv4 address of four decimal numbers, or a name that does not end in
+    /// a number.
     ///
     /// Some programs treat a name such as `0x7f.1` as an address.
     package static func isHost(_ host: String) -> Bool {

@@ -6,8 +6,9 @@ public struct ServerTrust: Sendable, Hashable {
     ///
     /// Each transport reads it once. If it is unreadable or not PEM, requests fail with `invalidRequest`.
     public var caFile: String?
-    /// The pinned public keys. The server must have one of them in addition to a trusted certificate. Empty means any
-    /// key.
+    /// The pinned public keys.
+    ///
+    /// The server must have one of them in addition to a trusted certificate. Empty means any key.
     ///
     /// A redirect to a server without a pinned key fails too.
     public var pinnedKeys: Set<PublicKeyPin>
@@ -24,9 +25,8 @@ public struct ServerTrust: Sendable, Hashable {
 
 /// The SHA-256 digest of a server's public key in its certificate (SubjectPublicKeyInfo, DER).
 ///
-/// For a certificate it is
-/// `openssl x509 -in server.pem -noout -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary |
-/// base64`.
+/// For a certificate it is `openssl x509 -in server.pem -noout -pubkey | openssl pkey -pubin -outform der | openssl
+/// dgst -sha256 -binary | base64`.
 ///
 /// See [RFC 7469 section 2.4](https://www.rfc-editor.org/rfc/rfc7469#section-2.4).
 public struct PublicKeyPin: Sendable, Hashable, CustomStringConvertible {

@@ -4,9 +4,8 @@ extension URL {
     /// Creates a URL from user input or a server's response, or returns `nil` if it is invalid.
     ///
     /// Percent-encodes invalid bytes individually, brackets outside of the host, and a `%` without two digits after it.
-    /// All other bytes stay:
-    /// `URL(string:)` encodes a whole component, including its `%`, if one byte is invalid, which changes the meaning
-    /// of `x%20y`.
+    /// All other bytes stay: `URL(string:)` encodes a whole component, including its `%`, if one byte is invalid, which
+    /// changes the meaning of `x%20y`.
     ///
     /// - Parameter base: the base of a relative URL.
     ///

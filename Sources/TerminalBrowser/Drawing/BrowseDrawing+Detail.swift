@@ -81,8 +81,9 @@ extension BrowseDrawing {
         var key: String?
     }
 
-    /// Returns one entry for each part (manager, reports, groups): its value, its absence or its error, with the key
-    /// that shows more.
+    /// Returns an entry for each part: manager, reports and groups.
+    ///
+    /// It has the value, its absence or the error, and the key that shows more.
     private func partEntries(_ known: RecentDetails.Known, _ row: ResultList.Row) -> [PartEntry] {
         let detail = known.detail
         var entries: [PartEntry] = []

@@ -8,8 +8,9 @@ extension BrowseDrawing {
 
     private static let gap = 2
 
-    /// Returns the columns that fit, with their widths. The widths depend only on the pane, so columns do not move
-    /// while results load.
+    /// Returns the columns that fit, with their widths.
+    ///
+    /// The widths depend only on the pane, so columns do not move while results load.
     private func listGrid(_ columns: Int) -> [(Column, Int)] {
         let room = columns - Self.gap
         func shares(_ parts: [(Column, Int)]) -> [(Column, Int)] {

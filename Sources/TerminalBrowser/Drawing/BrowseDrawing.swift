@@ -123,8 +123,9 @@ struct BrowseDrawing {
         return (line, min(start + cursor, model.size.columns - 1))
     }
 
-    /// Returns the account name, shortened to the given width. A type that distinguishes accounts of the same name is
-    /// cut last.
+    /// Returns the account name, shortened to the given width.
+    ///
+    /// A type that distinguishes accounts of the same name is cut last.
     private func shortened(_ account: String, _ columns: Int) -> String {
         let type = model.currentAccount.map { " (\($0.type.visible))" } ?? ""
         let room = columns - TerminalText.width(type)

@@ -11,7 +11,7 @@ package enum SignInTarget: Hashable, Sendable {
 package enum BrowseEffect: Sendable {
     /// Send ``BrowseEvent/tick`` at this time since the start. Replaces the previous request.
     case wake(at: Duration)
-    /// Search first in the offline copy, then in the directory, each as ``BrowseEvent/people(_:_:)``.
+    /// Search first in the offline copy, then in the directory, each as ``BrowseEvent/users(_:_:)``.
     ///
     /// Cancels the previous search.
     case search(Int, text: String)

@@ -36,8 +36,9 @@ package struct BrowseModel: Sendable {
         /// The number of the last search sent, whose pages can be requested.
         var live: Int?
         var failure: BrowseFailure?
-        /// The last offline search, until the directory returns results. Counts down, so that no search has the same
-        /// number.
+        /// The last offline search, until the directory returns results.
+        ///
+        /// Counts down, so that no search has the same number.
         var localPreview: (number: Int, text: String)?
         var lastLocalPreview = 0
     }

@@ -1,7 +1,8 @@
 import Synchronization
 
-/// The queue of unhandled events: keys, results and ticks. Any thread can post; one task reads all waiting events
-/// together.
+/// The queue of unhandled events: keys, results and ticks.
+///
+/// Any thread can post; one task reads all waiting events together.
 ///
 /// Each request has one result. The keyboard stops posting keys while the queue ``isFull``.
 package final class EventQueue: Sendable {
@@ -35,8 +36,9 @@ package final class EventQueue: Sendable {
         waiter?.resume()
     }
 
-    /// Returns the events since the last call, waiting for the first one. Returns `nil` after the end or if the task is
-    /// cancelled.
+    /// Returns the events since the last call, waiting for the first one.
+    ///
+    /// Returns `nil` after the end or if the task is cancelled.
     ///
     /// Only one task can wait.
     package func next() async -> [BrowseEvent]? {

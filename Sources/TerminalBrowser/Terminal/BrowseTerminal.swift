@@ -1,5 +1,6 @@
-/// The terminal that shows the browser and reads keys. It posts keys, sizes, suspensions and the end to the queue and
-/// never blocks.
+/// The terminal that shows the browser and reads keys.
+///
+/// It posts keys, sizes, suspensions and the end to the queue and never blocks.
 package protocol BrowseTerminal: Sendable {
     /// Whether the terminal shows real pictures, not half blocks.
     var showsPictures: Bool { get }

@@ -15,8 +15,7 @@ package final class CursesTerminal: BrowseTerminal {
     /// Opens the terminal. The first event in the queue is its size.
     ///
     /// - Throws: ``TerminalError`` if terminfo does not know the terminal, it cannot move its cursor, or the program
-    ///   stays in the
-    ///   background. `CancellationError` if the program must end before that.
+    ///   stays in the background. `CancellationError` if the program must end before that.
     @MainActor package static func open(into inbox: EventQueue, environment: [String: String], usesColor: Bool)
         async throws -> CursesTerminal
     {

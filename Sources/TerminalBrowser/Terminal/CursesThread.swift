@@ -20,8 +20,9 @@ actor CursesThread {
     private static let escapeDelay: Int32 = 25
     /// The time to wait for the end of a paste.
     private static let pasteDelay: Int32 = 1000
-    /// The time to wait for a stop signal to take effect. The system does not stop a program without a shell to
-    /// continue it.
+    /// The time to wait for a stop signal to take effect.
+    ///
+    /// The system does not stop a program without a shell to continue it.
     private static let stopDelay: Int32 = 500
     /// The number of stop signals to send in the background before giving up.
     private static let stopAttempts = 4
@@ -36,8 +37,9 @@ actor CursesThread {
         graphics = TerminalGraphics(environment: environment, isUnicode: isUnicode)
     }
 
-    /// Initializes the terminal if it can be used. In the background it writes nothing and stops the program until it
-    /// is in the foreground.
+    /// Initializes the terminal if it can be used.
+    ///
+    /// In the background it writes nothing and stops the program until it is in the foreground.
     func begin(usesColor: Bool) throws -> Bool {
         TerminalForeground.prepareThread()
         TerminalSignals.begin(writingTo: commands.signalDescriptor)
@@ -166,8 +168,7 @@ actor CursesThread {
     /// Stops the program, and again each time it is continued in the background.
     ///
     /// - Parameter isContinued: whether the program was just continued, perhaps to end: a shell sends SIGTERM, then
-    ///   SIGCONT. The first
-    ///   stop waits for that.
+    ///   SIGCONT. The first stop waits for that.
     private func waitForForeground(isContinued: Bool) -> Foreground {
         if !TerminalForeground.isOurs {
             // The foreground program has set the modes, so there is nothing to restore, not even after a crash.

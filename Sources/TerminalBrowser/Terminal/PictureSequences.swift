@@ -110,8 +110,9 @@ enum PictureSequences {
 
     // MARK: Blocks
 
-    /// Returns lines of half blocks: the foreground color is the upper pixel, the background the lower. Each line has
-    /// two rows of pixels.
+    /// Returns lines of half blocks: the foreground color is the upper pixel, the background the lower.
+    ///
+    /// Each line has two rows of pixels.
     static func blocks(_ pixels: Pixels, hasAllColors: Bool) -> [String] {
         func color(_ point: (red: UInt8, green: UInt8, blue: UInt8)) -> String {
             if hasAllColors { return "2;\(point.red);\(point.green);\(point.blue)" }

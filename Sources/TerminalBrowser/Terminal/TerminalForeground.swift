@@ -5,8 +5,9 @@ import Platform
 /// The system stops a background group with SIGTTOU when it sets the modes ([job control in
 /// POSIX](https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap11.html)); `fg` brings it to the foreground.
 enum TerminalForeground {
-    /// Whether this program may use the terminal. Always true if it is not the session's terminal. Safe in a signal
-    /// handler.
+    /// Whether this program may use the terminal.
+    ///
+    /// Always true if it is not the session's terminal. Safe in a signal handler.
     static var isOurs: Bool {
         let group = tcgetpgrp(0)
         return group < 0 || group == getpgrp()

@@ -1,8 +1,9 @@
 import CommandLineKit
 import Platform
 
-/// Pictures over blank cells of ncurses: kitty's graphics or sixel if the terminal has them, otherwise half blocks. Used on the
-/// terminal's thread only.
+/// Pictures over blank cells of ncurses: kitty's graphics or sixel if the terminal has them, otherwise half blocks.
+///
+/// Used on the terminal's thread only.
 struct TerminalGraphics {
     enum Method: Equatable {
         case kitty, sixel
@@ -29,8 +30,9 @@ struct TerminalGraphics {
         self.isUnicode = isUnicode
     }
 
-    /// The query for kitty's graphics and the cell size, then DA1, to which every terminal replies. `nil` for terminals
-    /// that would print it.
+    /// The query for kitty's graphics and the cell size, then DA1, to which every terminal replies.
+    ///
+    /// `nil` for terminals that would print it.
     var query: String? {
         let name = environment["TERM"] ?? ""
         guard !["linux", "vt", "ansi", "cygwin"].contains(where: name.hasPrefix) else { return nil }

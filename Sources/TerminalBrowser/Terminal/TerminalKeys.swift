@@ -15,8 +15,8 @@ enum TerminalReport: Hashable, Sendable {
 ///
 /// ncurses would treat a reply of the terminal as typed letters and split graphemes.
 ///
-/// See [ECMA-48](https://ecma-international.org/publications-and-standards/standards/ecma-48/) and
-/// [xterm's control sequences](https://invisible-island.net/xterm/ctlseqs/ctlseqs.html).
+/// See [ECMA-48](https://ecma-international.org/publications-and-standards/standards/ecma-48/) and [xterm's control
+/// sequences](https://invisible-island.net/xterm/ctlseqs/ctlseqs.html).
 struct TerminalKeys: Sendable {
     /// The maximum length of one paste in bytes. The rest is ignored.
     static let maximumPaste = 16 * 1024

@@ -10,19 +10,22 @@ enum TerminalRestoration {
     private static let signals = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSYS, SIGQUIT]
     private static let stackSize = 64 * 1024
 
-    /// Installs the signal handlers. Call it on the main thread before opening the terminal; that thread gets a signal
-    /// stack, for stack overflow.
+    /// Installs the signal handlers.
+    ///
+    /// Call it on the main thread before opening the terminal; that thread gets a signal stack, for stack overflow.
     static func prepare() {
         ccurses_signal_stack(.allocate(byteCount: stackSize, alignment: 16), stackSize)
         for number in signals { ccurses_on_signal(number, restoreAndEnd) }
     }
 
-    /// Saves the current modes. Call it in the foreground before opening the terminal: in the background, the modes are
-    /// the shell's.
+    /// Saves the current modes.
+    ///
+    /// Call it in the foreground before opening the terminal: in the background, the modes are the shell's.
     static func rememberModes() { saved.pointee.hasModes = tcgetattr(0, &saved.pointee.modes) == 0 }
 
-    /// Returns the bytes that restore cursor, colors, keys and screen, after the given prefix. Used on the terminal's
-    /// thread.
+    /// Returns the bytes that restore cursor, colors, keys and screen, after the given prefix.
+    ///
+    /// Used on the terminal's thread.
     static func bytes(after beginning: String) -> [UInt8] {
         var bytes = Array(beginning.utf8)
         for name in ["sgr0", "op", "cnorm", "rmkx", "rmcup"] {
@@ -50,8 +53,9 @@ enum TerminalRestoration {
         for number in signals { signal(number, SIG_DFL) }
     }
 
-    /// Writes the saved bytes and sets the modes. Does nothing in the background, where another program uses the
-    /// terminal.
+    /// Writes the saved bytes and sets the modes.
+    ///
+    /// Does nothing in the background, where another program uses the terminal.
     static func restore() {
         let saved = saved
         guard saved.pointee.count > 0, TerminalForeground.isOurs else { return }
@@ -71,8 +75,7 @@ enum TerminalRestoration {
     /// Never freed, because a signal may arrive at any time.
     ///
     /// Unsafe is sound enough: the terminal's thread writes it, the count last, and handlers read it at the end of the
-    /// process. In the
-    /// worst case the terminal is restored twice.
+    /// process. In the worst case the terminal is restored twice.
     fileprivate nonisolated(unsafe) static let saved: UnsafeMutablePointer<SavedTerminal> = {
         let saved = UnsafeMutablePointer<SavedTerminal>.allocate(capacity: 1)
         saved.initialize(to: SavedTerminal())
@@ -117,8 +120,9 @@ enum TerminalSignals {
         if isAllowed { signal(SIGTSTP, SIG_DFL) } else { ccurses_on_signal(SIGTSTP, writeLetter) }
     }
 
-    /// Never freed, because a signal may arrive at any time. Written before the handlers are installed and after they
-    /// are removed.
+    /// Never freed, because a signal may arrive at any time.
+    ///
+    /// Written before the handlers are installed and after they are removed.
     fileprivate nonisolated(unsafe) static let pipe: UnsafeMutablePointer<Int32> = {
         let position = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
         position.initialize(to: -1)

@@ -94,8 +94,9 @@ struct AccountsCommand: CommandHandler {
         ])
     }
 
-    /// Returns the identifier of the active account, or `nil` if its record is damaged. In that case, the list has no
-    /// mark.
+    /// Returns the identifier of the active account, or `nil` if its record is damaged.
+    ///
+    /// In that case, the list has no mark.
     private static func activeID(_ store: AccountStore) async throws -> Account.ID? {
         do {
             return try await store.activeAccount()?.id

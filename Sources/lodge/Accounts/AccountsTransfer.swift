@@ -67,8 +67,9 @@ import StrictJSON
         return .done
     }
 
-    /// Runs a body and reports errors of the settings as usage errors, because the account name is from the command
-    /// line.
+    /// Runs a body and reports errors of the settings as usage errors.
+    ///
+    /// The account name is from the command line.
     static func withUsageErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()

@@ -25,8 +25,9 @@ struct CommandEnvironment {
     /// Replaces this process with another program. Returns only on failure, with `errno`.
     var replaceProcess: @MainActor (_ words: [String], _ environment: [String: String]) -> Int32 =
         ProcessReplacement.replace
-    /// Opens the terminal of `browse`, which posts its keys to this queue. The default, `nil`, is the terminal of the
-    /// process.
+    /// Opens the terminal of `browse`, which posts its keys to this queue.
+    ///
+    /// The default, `nil`, is the terminal of the process.
     var browseTerminal: (@MainActor (EventQueue) async throws -> any BrowseTerminal)?
     /// Connects standard input and output to the terminal of the session.
     var takeControllingTerminal: @MainActor () throws(TerminalError) -> ControllingTerminal = {

@@ -66,8 +66,9 @@ extension CommandError {
         }
     }
 
-    /// Creates the error of a transport. Only a missing response is a network error, because scripts retry network
-    /// errors.
+    /// Creates the error of a transport.
+    ///
+    /// Only a missing response is a network error, because scripts retry network errors.
     private init(transport error: HTTPTransportError) {
         let (status, what): (ExitStatus, String) =
             switch error.kind {

@@ -5,8 +5,7 @@ import Synchronization
 /// Ends the program on a signal without losing the response to a sent token request.
 ///
 /// The first signal cancels the command. The second ends the program after the new tokens are saved, without waiting
-/// for the command.
-/// Only a third SIGINT ends the program immediately.
+/// for the command. Only a third SIGINT ends the program immediately.
 final class Interruption: Sendable {
     private struct Signals {
         var first: Int32?

@@ -5,8 +5,9 @@ import StrictJSON
 
 // A type that the settings lack can be a built-in preset.
 extension CommandContext {
-    /// The path of the settings file: the named one, otherwise the user's own, which may not exist; `nil` without a
-    /// home folder.
+    /// The path of the settings file: the named one, otherwise the user's own.
+    ///
+    /// The file may not exist. `nil` without a home folder.
     var settingsFile: (path: String, isNamed: Bool)? {
         if let path = invocation[GlobalOptions.settings] { return (path, true) }
         guard let settingsDirectory else { return nil }
@@ -28,8 +29,9 @@ extension CommandContext {
         return try Settings(contentsOf: URL(filePath: path))
     }
 
-    /// Adds the type of the command line if only a preset has it. The preset never replaces an invalid type of the
-    /// settings.
+    /// Adds the type of the command line if only a preset has it.
+    ///
+    /// The preset never replaces an invalid type of the settings.
     ///
     /// - Throws: an error if the preset lacks values.
     func addingPreset(_ type: String?, to settings: Settings?) throws -> Settings? {

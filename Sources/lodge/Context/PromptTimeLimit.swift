@@ -4,8 +4,9 @@ import OAuth2AccountStore
 extension CommandContext {
     private typealias ReadLine = @MainActor @Sendable (_ limit: Int) async throws -> String?
 
-    /// Returns the context of a sign-in whose prompts end after `--timeout`. Each prompt gets the full time, because it
-    /// is for the user.
+    /// Returns the context of a sign-in whose prompts end after `--timeout`.
+    ///
+    /// Each prompt gets the full time, because it is for the user.
     func limitingPrompts() -> CommandContext {
         guard let limit = invocation[GlobalOptions.timeout] else { return self }
         var world = world

@@ -88,8 +88,9 @@ struct RemedyText: Sendable {
 }
 
 extension Invocation {
-    /// The text of remedies for this command line, without values of environment variables, which also apply to the
-    /// next command.
+    /// The text of remedies for this command line.
+    ///
+    /// It omits values of environment variables, which also apply to the next command.
     var remedyText: RemedyText {
         func typed(_ option: Option<String?>) -> String? { source(of: option) == .option ? self[option] : nil }
         return RemedyText(store: typed(GlobalOptions.store), settings: typed(GlobalOptions.settings))

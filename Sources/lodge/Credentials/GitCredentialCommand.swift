@@ -44,8 +44,9 @@ import Platform
         return .done
     }
 
-    /// Ignores an operation of a later version of git, as gitcredentials(7) requires. A user at a terminal gets an
-    /// error.
+    /// Ignores an operation of a later version of git, as gitcredentials(7) requires.
+    ///
+    /// A user at a terminal gets an error.
     private func ignoreOperation() throws -> ExitStatus {
         let name = invocation[Input.operation]
         guard console.terminal.inputIsTerminal else { return .done }
@@ -108,8 +109,9 @@ import Platform
         var rejectedToken: String? { attributes["password"] ?? attributes["credential"] }
     }
 
-    /// Prints the token. If no account type has the host, prints nothing: git then queries the next helper, or prompts
-    /// the user.
+    /// Prints the token.
+    ///
+    /// If no account type has the host, prints nothing: git then queries the next helper, or prompts the user.
     private func get(_ request: Request) async throws {
         guard let found = try await account(for: request) else { return }
         let token: AccessToken

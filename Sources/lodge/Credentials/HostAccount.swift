@@ -7,8 +7,9 @@ struct HostAccount {
     let store: AccountStore
     let account: Account
 
-    /// Returns the account for a host. Returns `nil` if no account type has the host or if the user name belongs to
-    /// another host's account.
+    /// Returns the account for a host.
+    ///
+    /// Returns `nil` if no account type has the host or if the user name belongs to another host's account.
     ///
     /// - Parameters:
     ///   - host: The server that gets the token.

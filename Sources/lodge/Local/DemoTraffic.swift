@@ -5,8 +5,9 @@ import OAuth2Protocol
 import StrictJSON
 import Synchronization
 
-/// The traffic of the demo: the authorization request, and whether a refresh returned a new refresh token. It stores no
-/// token.
+/// The traffic of the demo: the authorization request, and whether a refresh returned a new refresh token.
+///
+/// It stores no token.
 final class DemoTraffic: Sendable {
     private struct Seen {
         var authorization = ""

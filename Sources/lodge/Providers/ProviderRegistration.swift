@@ -19,8 +19,9 @@ struct ProviderRegistration: Sendable {
         var notes: [String]
     }
 
-    /// Registers a native client with the type's redirect URI and scope, at the type's provider or at a server with
-    /// known metadata.
+    /// Registers a native client with the type's redirect URI and scope.
+    ///
+    /// The server is the type's provider, or a server with known metadata.
     ///
     /// - Parameter required: The scope that the user or a resource named. It is requested even if the provider does not
     ///   list it.
@@ -142,12 +143,10 @@ struct ProviderRegistration: Sendable {
     /// Returns the authentication method to register.
     ///
     /// A native application needs no secret, but a provider that does not list `none` can reject the token requests of
-    /// a public client.
-    /// Without a list, the provider supports HTTP Basic (RFC 8414 section 2).
+    /// a public client. Without a list, the provider supports HTTP Basic (RFC 8414 section 2).
     ///
     /// A secret in the body is preferred to HTTP Basic: many servers do not decode the secret in the header as RFC 6749
-    /// section 2.3.1
-    /// requires, and LemonLDAP::NG does not accept `/` in base64.
+    /// section 2.3.1 requires, and LemonLDAP::NG does not accept `/` in base64.
     private func authenticationMethod(at server: AuthorizationServer) -> String {
         let methods = server.tokenEndpointAuthenticationMethods ?? ["client_secret_basic"]
         return ["none", "client_secret_post", "client_secret_basic"].first { methods.contains($0) } ?? "none"
@@ -181,8 +180,9 @@ struct ProviderRegistration: Sendable {
         return keys
     }
 
-    /// Returns the scope for the settings: requesting a scope that the client does not have can fail with
-    /// invalid_scope.
+    /// Returns the scope for the settings.
+    ///
+    /// Requesting a scope that the client does not have can fail with invalid_scope.
     private func savedScope(_ registration: ClientRegistration, requested: Scope) -> Scope {
         let scope = Scope(requested.tokens.filter { registeredScope(registration)?.contains($0) ?? true })
         return scope.isEmpty ? type.scope : scope

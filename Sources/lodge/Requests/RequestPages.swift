@@ -17,8 +17,9 @@ struct RequestPages {
         seen.insert(url.absoluteString.hashValue)
     }
 
-    /// Returns the URL of the next page: `@odata.nextLink` of a JSON object, otherwise the `Link` field with
-    /// `rel="next"` (RFC 8288).
+    /// Returns the URL of the next page.
+    ///
+    /// It is the `@odata.nextLink` of a JSON object, otherwise the `Link` field with `rel="next"` (RFC 8288).
     ///
     /// Returns `nil` after the last page.
     ///
@@ -80,8 +81,7 @@ struct RequestPages {
     /// Sends a request until the response is not a transient error or no retries remain.
     ///
     /// A busy service (429, 503) did not accept the request. After a gateway or connection error, only an idempotent
-    /// method is retried
-    /// (RFC 9110 section 9.2.2): any other request may have had its effect.
+    /// method is retried (RFC 9110 section 9.2.2): any other request may have had its effect.
     func run<Result>(
         _ request: HTTPRequest, send: (HTTPRequest) async throws -> Result, response: (Result) -> HTTPResponse
     ) async throws -> Result {

@@ -10,8 +10,7 @@ struct RequestURL {
     /// Returns the URL with invalid characters percent-encoded. Encoded characters stay.
     ///
     /// A `#` in a path is encoded too: it is part of names such as `ada_fabrikam.com#EXT#@contoso.com`, and as the
-    /// start of a fragment
-    /// it would request another resource. In a full URL it is ambiguous and therefore an error.
+    /// start of a fragment it would request another resource. In a full URL it is ambiguous and therefore an error.
     func url(_ text: String) throws(CommandError) -> URL {
         let isPath = text.hasPrefix("/")
         guard isPath || !text.utf8.contains(UInt8(ascii: "#")) else {
@@ -48,8 +47,9 @@ struct RequestURL {
         return url
     }
 
-    /// Returns the base URL of a path without a trailing slash, with the version of Microsoft Graph unless the path has
-    /// one.
+    /// Returns the base URL of a path without a trailing slash.
+    ///
+    /// It includes the version of Microsoft Graph unless the path has one.
     private func base(for path: String) throws(CommandError) -> String {
         guard let type else {
             throw CommandError(

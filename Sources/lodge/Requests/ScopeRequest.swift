@@ -49,8 +49,7 @@ extension CommandContext {
     /// Returns the account for a URL.
     ///
     /// This is the account of the command line, otherwise the active account of the type with the longest entry in
-    /// `resources` that
-    /// contains the URL, otherwise the active account.
+    /// `resources` that contains the URL, otherwise the active account.
     func account(_ store: AccountStore, for address: String) async throws -> Account {
         guard invocation[GlobalOptions.account] == nil, invocation[GlobalOptions.type] == nil else {
             return try await account(store)

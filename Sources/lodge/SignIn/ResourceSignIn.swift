@@ -229,8 +229,7 @@ import StrictJSON
     /// Returns the redirect URI for a client to register.
     ///
     /// Many servers, including those for the Model Context Protocol, compare the port too, although RFC 8252 section
-    /// 7.3 forbids it.
-    /// Therefore the port is chosen once, outside the ephemeral port ranges of operating systems.
+    /// 7.3 forbids it. Therefore the port is chosen once, outside the ephemeral port ranges of operating systems.
     private func registeredRedirectURI() throws -> String {
         let number = try context.dependencies().random(2).reduce(0) { $0 << 8 | Int($1) }
         return "http://127.0.0.1:\(20_000 + number % 12_000)/callback"

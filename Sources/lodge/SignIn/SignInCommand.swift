@@ -99,8 +99,9 @@ import StrictJSON
         return .done
     }
 
-    /// Labels the new account. Another account of the type may already have the name: only the sign-in shows that they
-    /// differ.
+    /// Labels the new account.
+    ///
+    /// Another account of the type may already have the name: only the sign-in shows that they differ.
     private func name(_ account: Account, _ label: String, _ store: AccountStore) async throws -> Account {
         do {
             let named = try await store.rename(account.id, to: label)

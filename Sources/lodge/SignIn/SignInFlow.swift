@@ -73,8 +73,9 @@ enum SignInFlow: Equatable {
         return nil
     }
 
-    /// Returns whether the user's own `xdg-open` precedes the system's, which indicates, like `$BROWSER`, that URLs can
-    /// be opened.
+    /// Returns whether the user's own `xdg-open` precedes the system's.
+    ///
+    /// This indicates, like `$BROWSER`, that URLs can be opened.
     ///
     /// The system's own is also installed on machines without a display.
     private static func hasOwnOpener(_ environment: [String: String]) -> Bool {

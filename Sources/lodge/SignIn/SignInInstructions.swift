@@ -75,8 +75,9 @@ struct SignInInstructions: Sendable {
         }
     }
 
-    /// Returns the sign-in by pasting a code or URL from any browser. `read` reads the pasted line; `nil` at the end of
-    /// the input.
+    /// Returns the sign-in by pasting a code or URL from any browser.
+    ///
+    /// `read` reads the pasted line; `nil` at the end of the input.
     func paste(_ type: String, isCode: Bool, _ read: @escaping @Sendable () async throws -> String?) -> SignInMethod {
         .paste { url in
             await console.instruct("To sign in, open this address in any browser:")

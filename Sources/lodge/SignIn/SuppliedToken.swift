@@ -32,8 +32,7 @@ enum SuppliedToken {
     /// Returns whether the byte may be part of a token.
     ///
     /// Services use more characters than RFC 6750 section 2.1 allows, such as `|` and `:`. A quotation mark, a
-    /// backslash or a bracket
-    /// indicates another format.
+    /// backslash or a bracket indicates another format.
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         (0x21...0x7E).contains(byte) && !"\"\\<>[]".utf8.contains(byte)
     }

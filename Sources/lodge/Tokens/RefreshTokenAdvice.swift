@@ -4,8 +4,7 @@ import Platform
 /// The way to get a refresh token from a provider that issued none.
 ///
 /// The same sign-in would have the same result: without `offline_access` the provider issues none, and with it some
-/// providers issue
-/// one only after a new consent (OpenID Connect Core 1.0 section 11).
+/// providers issue one only after a new consent (OpenID Connect Core 1.0 section 11).
 enum RefreshTokenAdvice {
     /// Returns the sign-in that requests consent.
     static func signIn(to type: String) -> Hint { "\(run: "sign-in") \(type) --prompt consent" }

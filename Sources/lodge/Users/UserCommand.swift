@@ -31,8 +31,9 @@ extension CommandContext {
         return account.directory(in: store, retry: retry, budget: RetryBudget(retry.totalDelay))
     }
 
-    /// Returns the offline copy with `--offline`, otherwise the directory. Pass the settings if they are already
-    /// loaded.
+    /// Returns the offline copy with `--offline`, otherwise the directory.
+    ///
+    /// Pass the settings if they are already loaded.
     func userDirectory(_ settings: Settings? = nil, offline isOffline: Bool) async throws -> any UserDirectory {
         isOffline ? try await offlineCopy(settings) : try await directory(settings)
     }

@@ -130,8 +130,9 @@ struct UserDetailRecord: UserRow {
         }
     }
 
-    /// The user with the parts as Graph expands them: `null` or an empty list if the user has no such part, no member
-    /// if unknown.
+    /// The user with the parts as Graph expands them.
+    ///
+    /// A part is `null` or an empty list if the user has no such part, and omitted if unknown.
     var json: JSONValue {
         var object = record.json.object ?? JSONObject()
         if hasManagers { object["manager"] = userDetail.user["manager"] ?? .null }
