@@ -19,7 +19,7 @@ package struct ArgumentScan {
     /// Returns whether a word looks like an option: a dash with more characters. A single dash means standard input.
     static func isOption(_ word: String) -> Bool { word.hasPrefix("-") && word.unicodeScalars.count > 1 }
 
-    /// Reads all words except the indexes of the command's name.
+    /// Reads all words except the command's name, whose words are at `indexes`.
     package mutating func read(_ arguments: [String], skipping indexes: Set<Int>) throws(UsageError) {
         var index = 0
         var optionsEnded = false
