@@ -7,6 +7,9 @@
 #ifndef _XOPEN_SOURCE_EXTENDED
 #define _XOPEN_SOURCE_EXTENDED 1
 #endif
+#if !__has_include(<curses.h>)
+#error "The header of ncurses is missing. Install it: apt-get install libncurses-dev, or brew install ncurses"
+#endif
 #include <curses.h>
 #include <langinfo.h>
 #include <locale.h>

@@ -2,6 +2,9 @@
 #ifndef COPENSSL_SHIM_H
 #define COPENSSL_SHIM_H
 
+#if !__has_include(<openssl/param_build.h>)
+#error "The headers of OpenSSL 3 are missing. Install them: apt-get install libssl-dev, or brew install openssl@3"
+#endif
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>

@@ -2,6 +2,9 @@
 #ifndef CSQLITE_SHIM_H
 #define CSQLITE_SHIM_H
 
+#if !__has_include(<sqlite3.h>)
+#error "The header of SQLite is missing. Install it: apt-get install libsqlite3-dev, or brew install sqlite"
+#endif
 #include <sqlite3.h>
 
 static inline int csqlite_bind_text(sqlite3_stmt *statement, int index, const char *bytes, int count) {

@@ -5,6 +5,9 @@
 #define CCURL_H
 
 #define CURL_DISABLE_TYPECHECK
+#if !__has_include(<curl/curl.h>)
+#error "The headers of libcurl are missing. Install them: apt-get install libcurl4-openssl-dev, or brew install curl"
+#endif
 #include <curl/curl.h>
 #include <dirent.h>
 #include <string.h>
