@@ -9,8 +9,6 @@ let package = Package(
         .library(name: "OAuth2AccountStore", targets: ["OAuth2AccountStore"]),
         .library(name: "OAuth2AccountStoreTesting", targets: ["OAuth2AccountStoreTesting"]),
         .library(name: "FoundationTransport", targets: ["FoundationTransport"]),
-        .library(name: "OAuth2Protocol", targets: ["OAuth2Protocol"]),
-        .library(name: "JOSE", targets: ["JOSE"]),
         .library(name: "HTTPExchange", targets: ["HTTPExchange"]),
         .library(name: "CurlHTTP", targets: ["CurlHTTP"]),
         .library(name: "LocalProvider", targets: ["LocalProvider"]),

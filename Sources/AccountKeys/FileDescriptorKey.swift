@@ -5,36 +5,36 @@ import JOSE
 ///
 /// The descriptor contains the 32 bytes of the key, or their 43 characters of base64url or 44 of base64, optionally
 /// with a line end. It is read once, to its end, and not passed to other programs.
-public actor FileDescriptorKey: KeyCustody {
+package actor FileDescriptorKey: KeyCustody {
     /// The number of the descriptor, or `nil` if it is missing.
-    public nonisolated let descriptor: Int32?
+    package nonisolated let descriptor: Int32?
     private let thread = SerialThread()
     private var cachedKey: SealingKey?
     /// The maximum wait for the next byte, in milliseconds.
     private let patience: Int32
 
     /// The executor of a separate thread, because reading may block.
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     /// Creates access to the key in a descriptor.
     ///
     /// - Parameter patience: The maximum wait for the next byte. The default is ten seconds.
-    public init(_ descriptor: Int32?, patience: Duration = .seconds(10)) {
+    package init(_ descriptor: Int32?, patience: Duration = .seconds(10)) {
         self.descriptor = descriptor
         let milliseconds = patience / .milliseconds(1)
         self.patience = Int32(max(0, min(milliseconds, 3_600_000)))
     }
 
     /// The text "the key in file descriptor" with the number.
-    public nonisolated var location: String {
+    package nonisolated var location: String {
         descriptor.map { "the key in file descriptor \($0)" } ?? "the key in a file descriptor"
     }
 
     /// The choice ``KeyCustodyChoice/descriptor(_:)``.
-    public nonisolated var choice: KeyCustodyChoice? { .descriptor(descriptor) }
+    package nonisolated var choice: KeyCustodyChoice? { .descriptor(descriptor) }
 
     /// Returns the key in the descriptor. Never returns `nil`.
-    public func key() throws -> SealingKey? {
+    package func key() throws -> SealingKey? {
         if let cachedKey { return cachedKey }
         guard let descriptor else {
             throw error(
@@ -52,13 +52,13 @@ public actor FileDescriptorKey: KeyCustody {
     }
 
     /// Returns the key in the descriptor for a new store.
-    public func create() throws -> SealingKey {
+    package func create() throws -> SealingKey {
         guard let key = try key() else { throw error("there is no key", "pass the 32 bytes of the key") }
         return key
     }
 
     /// Checks that the descriptor contains this key. A descriptor cannot store another key.
-    public func save(_ key: SealingKey) async throws {
+    package func save(_ key: SealingKey) async throws {
         guard try !equalInConstantTime(create().bytes, key.bytes) else { return }
         throw error("it is not the key of this store", "pass a copy of the store's key")
     }

@@ -16,12 +16,12 @@ public enum KeyCustodyChoice: Sendable, Hashable {
     private static let all: [KeyCustodyChoice] = [.keyFile, .secretService, .keychain, .passphrase, .descriptor(nil)]
 
     /// The words of the choices, in the order of messages.
-    public static let words = all.map(\.word)
+    package static let words = all.map(\.word)
 
     /// Creates the choice for a word: one of ``words``, or `fd:` and a number.
     ///
     /// - Throws: ``KeyCustodyError`` with the nearest word.
-    public init(_ text: String) throws(KeyCustodyError) {
+    package init(_ text: String) throws(KeyCustodyError) {
         if let choice = Self.all.first(where: { $0.word == text }) {
             self = choice
             return
@@ -60,7 +60,7 @@ public enum KeyCustodyChoice: Sendable, Hashable {
     }
 
     /// The word, without the number of a descriptor, which may differ each time.
-    public var word: String {
+    package var word: String {
         switch self {
         case .keyFile: "key-file"
         case .secretService: "secret-service"

@@ -18,19 +18,19 @@ public struct KeyLocations: Sendable {
     /// The environment variables, which name the session bus.
     public var environment: [String: String]
     /// The function that returns the passphrase. Do not read it from the command line, which other users can see.
-    public var passphrase: PassphraseKey.Source?
+    public var passphrase: (@Sendable (PassphrasePurpose) async throws -> Secret?)?
     /// The label of the key in the desktop's list of secrets.
     public var keyLabel = "Key of the accounts"
     /// Whether the desktop may prompt the user to unlock the keyring.
     public var allowsPrompts = true
     /// The time limit of a call to the keyring.
-    public var keyringTimeLimit: Duration = .seconds(15)
+    package var keyringTimeLimit: Duration = .seconds(15)
     /// The time limit of a call to the keyring if the desktop may prompt the user.
-    public var promptTimeLimit: Duration = .seconds(120)
+    package var promptTimeLimit: Duration = .seconds(120)
     /// The scrypt parameters for encrypting a key with a passphrase.
-    public var passphraseParameters = Scrypt.standard
+    package var passphraseParameters = Scrypt.standard
     /// The sleep function for time limits.
-    public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// Replacements for tests, by the word of the choice.
     package var replacements: [String: any KeyCustody] = [:]
 

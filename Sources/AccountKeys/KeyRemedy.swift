@@ -1,7 +1,7 @@
 import Platform
 
 /// A remedy for a problem with the key of a store.
-public enum KeyRemedy: SuggestedAction {
+package enum KeyRemedy: SuggestedAction {
     /// Move the key to another location.
     case moveKey(to: KeyCustodyChoice)
     /// Pass the number of the file descriptor with the key.
@@ -10,7 +10,7 @@ public enum KeyRemedy: SuggestedAction {
     case namePassphraseFile
 
     /// The name of the action.
-    public var description: String {
+    package var description: String {
         switch self {
         case .moveKey(let choice): "move the key to \(choice.explanation)"
         case .nameDescriptor: "specify the descriptor, such as fd:3"

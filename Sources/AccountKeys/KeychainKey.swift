@@ -8,29 +8,29 @@ import Platform
     /// The key in the Keychain of macOS or iOS, only on this device and readable after its first unlock.
     ///
     /// The project's checks run on Linux only, so no test has run this code.
-    public actor KeychainKey: KeyCustody {
+    package actor KeychainKey: KeyCustody {
         /// The identifier that distinguishes this store's key from the keys of other stores.
-        public nonisolated let identity: String
+        package nonisolated let identity: String
         private let label: String
         private let thread = SerialThread()
         private static let service = "oauth2-account-store"
 
         /// The executor of a separate thread, because the Keychain is another process.
-        public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+        package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
         /// Creates access to the key of the store with this identity.
         ///
         /// - Parameter label: The name of the key in the list of the Keychain.
-        public init(identity: String, label: String) {
+        package init(identity: String, label: String) {
             self.identity = identity
             self.label = label
         }
 
         /// The text "the key in the Keychain".
-        public nonisolated var location: String { "the key in the Keychain" }
+        package nonisolated var location: String { "the key in the Keychain" }
 
         /// The choice ``KeyCustodyChoice/keychain``.
-        public nonisolated var choice: KeyCustodyChoice? { .keychain }
+        package nonisolated var choice: KeyCustodyChoice? { .keychain }
 
         private var query: [String: Any] {
             [
@@ -40,7 +40,7 @@ import Platform
         }
 
         /// Returns the key, or `nil` if the Keychain has no key for this identity.
-        public func key() throws -> SealingKey? {
+        package func key() throws -> SealingKey? {
             var query = query
             query[kSecReturnData as String] = true
             query[kSecMatchLimit as String] = kSecMatchLimitOne
@@ -55,13 +55,13 @@ import Platform
         }
 
         /// Creates and saves a key.
-        public func create() throws -> SealingKey {
+        package func create() throws -> SealingKey {
             let key = try SealingKey.random()
             return try add(key) ?? key
         }
 
         /// Saves this key.
-        public func save(_ key: SealingKey) async throws {
+        package func save(_ key: SealingKey) async throws {
             guard let existing = try add(key) else { return }
             try check(existing, is: key, otherwise: "check the entry in Keychain Access")
         }
@@ -79,7 +79,7 @@ import Platform
         }
 
         /// Removes this key.
-        public func remove(_ key: SealingKey) async throws {
+        package func remove(_ key: SealingKey) async throws {
             guard let existing = try self.key(), equalInConstantTime(existing.bytes, key.bytes) else { return }
             let status = SecItemDelete(query as CFDictionary)
             guard status == errSecSuccess || status == errSecItemNotFound else { throw error(status) }

@@ -13,9 +13,9 @@ public enum PassphrasePurpose: Sendable, Hashable {
 /// The key in the same storage as the records, encrypted with a key that scrypt derives from a passphrase (RFC 7914).
 ///
 /// A copy of the store is useless without the passphrase. The parameters and the salt are saved with the encrypted key.
-public actor PassphraseKey: KeyCustody {
+package actor PassphraseKey: KeyCustody {
     /// Returns the passphrase, or `nil` if it is not available.
-    public typealias Source = @Sendable (PassphrasePurpose) async throws -> Secret?
+    package typealias Source = @Sendable (PassphrasePurpose) async throws -> Secret?
 
     private let storage: any AccountStorage
     private let source: Source?
@@ -30,20 +30,20 @@ public actor PassphraseKey: KeyCustody {
     /// - Parameters:
     ///   - parameters: The scrypt parameters for a new encrypted key.
     ///   - passphrase: The function that returns the passphrase. It is called at most once, and only if needed.
-    public init(storage: any AccountStorage, parameters: Scrypt = .standard, passphrase: Source?) {
+    package init(storage: any AccountStorage, parameters: Scrypt = .standard, passphrase: Source?) {
         self.storage = storage
         self.parameters = parameters
         source = passphrase
     }
 
     /// The text "the key sealed with a passphrase in" with the storage's location.
-    public nonisolated var location: String { "the key sealed with a passphrase in \(storage.location)" }
+    package nonisolated var location: String { "the key sealed with a passphrase in \(storage.location)" }
 
     /// The choice ``KeyCustodyChoice/passphrase``.
-    public nonisolated var choice: KeyCustodyChoice? { .passphrase }
+    package nonisolated var choice: KeyCustodyChoice? { .passphrase }
 
     /// Returns the key, or `nil` if it does not exist.
-    public func key() async throws -> SealingKey? {
+    package func key() async throws -> SealingKey? {
         guard let bytes = try await storage.value(Self.name) else { return nil }
         guard let sealed = SealedKey(bytes) else {
             throw error("it is damaged", "restore the store from a copy; without the key the accounts cannot be read")
@@ -57,10 +57,10 @@ public actor PassphraseKey: KeyCustody {
     }
 
     /// Creates and encrypts a key.
-    public func create() async throws -> SealingKey { try await keyOrNewKey() }
+    package func create() async throws -> SealingKey { try await keyOrNewKey() }
 
     /// Encrypts this key with the passphrase.
-    public func save(_ key: SealingKey) async throws {
+    package func save(_ key: SealingKey) async throws {
         if let existing = try await self.key() {
             return try check(existing, is: key, otherwise: "restore the store from a copy")
         }
@@ -69,7 +69,7 @@ public actor PassphraseKey: KeyCustody {
     }
 
     /// Removes the encrypted key. It is in the store's own storage, so it cannot be the key of another store.
-    public func remove(_ key: SealingKey) async throws { try await storage.setValue(nil, for: Self.name) }
+    package func remove(_ key: SealingKey) async throws { try await storage.setValue(nil, for: Self.name) }
 
     private func passphrase(for purpose: PassphrasePurpose) async throws -> Secret {
         if let passphrase { return passphrase }

@@ -8,9 +8,9 @@ import Synchronization
 /// the desktop may prompt the user to unlock it. Every call has a time limit.
 ///
 /// See the [Secret Service API](https://specifications.freedesktop.org/secret-service-spec/latest/).
-public struct SecretServiceKey: KeyCustody {
+package struct SecretServiceKey: KeyCustody {
     /// The identifier that distinguishes this store's key from the keys of other stores.
-    public let identity: String
+    package let identity: String
     private let label: String
     private let environment: [String: String]
     private let allowsPrompts: Bool
@@ -29,7 +29,7 @@ public struct SecretServiceKey: KeyCustody {
     ///   - timeLimit: The limit of each call.
     ///   - promptTimeLimit: The limit of each call that may prompt the user.
     ///   - sleep: The sleep function for the limits.
-    public init(
+    package init(
         identity: String, label: String, environment: [String: String],
         allowsPrompts: Bool = true, timeLimit: Duration = .seconds(15), promptTimeLimit: Duration = .seconds(120),
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -45,21 +45,21 @@ public struct SecretServiceKey: KeyCustody {
     }
 
     /// The text "the key in the Secret Service".
-    public var location: String { SecretServiceError.location }
+    package var location: String { SecretServiceError.location }
 
     /// The choice ``KeyCustodyChoice/secretService``.
-    public var choice: KeyCustodyChoice? { .secretService }
+    package var choice: KeyCustodyChoice? { .secretService }
 
     /// Returns the key, or `nil` if the keyring is unlocked and has no key for this identity.
-    public func key() async throws -> SealingKey? {
+    package func key() async throws -> SealingKey? {
         try await limited { try await keyring.key(of: $0, identity) }
     }
 
     /// Creates a key and saves it in the default keyring.
-    public func create() async throws -> SealingKey { try await keyOrNewKey() }
+    package func create() async throws -> SealingKey { try await keyOrNewKey() }
 
     /// Saves this key in the default keyring.
-    public func save(_ key: SealingKey) async throws {
+    package func save(_ key: SealingKey) async throws {
         if let existing = try await self.key() {
             return try check(
                 existing, is: key,
@@ -69,7 +69,7 @@ public struct SecretServiceKey: KeyCustody {
     }
 
     /// Removes this key from the keyring.
-    public func remove(_ key: SealingKey) async throws {
+    package func remove(_ key: SealingKey) async throws {
         try await limited { try await keyring.remove(key, $0, identity) }
     }
 
@@ -115,7 +115,7 @@ public struct SecretServiceKey: KeyCustody {
 
 extension SecretServiceKey: Redacted {
     /// The location.
-    public var description: String { location }
+    package var description: String { location }
 }
 
 /// A call to the service that any thread can stop.

@@ -1,4 +1,4 @@
-public import Platform
+import Platform
 import HTTPExchange
 internal import CCurl
 
@@ -12,7 +12,7 @@ public struct PeerCertificate: Sendable, Equatable {
     public var issuer: String
 
     /// Creates a certificate.
-    public init(subject: String, issuer: String) {
+    package init(subject: String, issuer: String) {
         self.subject = subject
         self.issuer = issuer
     }
@@ -26,7 +26,7 @@ public struct PeerCertificate: Sendable, Equatable {
     ///   - url: an https URL; its path is ignored.
     ///   - timeout: the maximum time.
     /// - Throws: `HTTPTransportError` if the connection fails; `CancellationError` if the task is cancelled.
-    public static func chain(
+    package static func chain(
         of url: URL, timeout: Duration = .seconds(10)
     ) async throws -> [PeerCertificate] {
         guard url.scheme?.lowercased() == "https", let host = url.host(percentEncoded: true), !host.isEmpty else {

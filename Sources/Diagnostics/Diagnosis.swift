@@ -4,9 +4,9 @@ import HTTPExchange
 import OAuth2Protocol
 
 /// Problems of sign-ins and how to fix them.
-public struct Diagnosis: Sendable {
+package struct Diagnosis: Sendable {
     /// The checks, in their order.
-    public enum Check: String, Sendable, CaseIterable {
+    package enum Check: String, Sendable, CaseIterable {
         /// The settings, and the secrets and files that they name.
         case settings
         /// The proxy of the environment.
@@ -32,7 +32,7 @@ public struct Diagnosis: Sendable {
     }
 
     /// The result of a check.
-    public enum State: String, Sendable, Equatable {
+    package enum State: String, Sendable, Equatable {
         /// No problem.
         case ok
         /// It works, but something needs attention.
@@ -42,19 +42,19 @@ public struct Diagnosis: Sendable {
     }
 
     /// The result of one check.
-    public struct Finding: Sendable, Equatable {
+    package struct Finding: Sendable, Equatable {
         /// The check.
-        public var check: Check
+        package var check: Check
         /// The account type or account; `nil` for all.
-        public var subject: String?
+        package var subject: String?
         /// The result.
-        public var state: State
+        package var state: State
         /// The explanation. It may contain text of a provider: escape control characters before you print it.
-        public var detail: String
+        package var detail: String
         /// The hint for fixing the problem.
-        public var remedy: Hint?
+        package var remedy: Hint?
         /// The error that using the component would throw. Set for every problem.
-        public var failure: AccountStoreError?
+        package var failure: AccountStoreError?
 
         init(
             _ check: Check, _ state: State, of subject: String? = nil, _ detail: String, remedy: Hint? = nil,
@@ -76,13 +76,13 @@ public struct Diagnosis: Sendable {
     }
 
     /// The findings, by check and then in the order of the settings.
-    public internal(set) var findings: [Finding] = []
+    package internal(set) var findings: [Finding] = []
 
     /// The findings that are problems.
-    public var problems: [Finding] { findings.filter { $0.state == .problem } }
+    package var problems: [Finding] { findings.filter { $0.state == .problem } }
 
     /// Creates a diagnosis without findings.
-    public init() {}
+    package init() {}
 
     /// Checks settings, store, key, locks, accounts and providers.
     ///
@@ -97,7 +97,7 @@ public struct Diagnosis: Sendable {
     ///   - type: The account type to check; `nil` for all.
     ///   - usesNetwork: Whether to send requests to the providers.
     /// - Throws: `CancellationError`. Every other error becomes a finding.
-    public static func examine(
+    package static func examine(
         settings: Settings, storage: any AccountStorage, custody: (any KeyCustody)? = nil,
         keyLocations: KeyLocations? = nil, dependencies: Dependencies, type: String? = nil, usesNetwork: Bool = true
     ) async throws -> Diagnosis {
@@ -123,7 +123,7 @@ public struct Diagnosis: Sendable {
     ///
     /// - Parameter failure: The reason why the settings are missing, which becomes the first finding.
     /// - Throws: `CancellationError`. Every other error becomes a finding.
-    public static func examine(
+    package static func examine(
         without failure: any Error, storage: any AccountStorage, custody: (any KeyCustody)? = nil,
         keyLocations: KeyLocations? = nil, dependencies: Dependencies
     ) async throws -> Diagnosis {

@@ -4,11 +4,11 @@ import HTTPExchange
 import OAuth2Protocol
 
 /// The features of a provider according to its metadata and keys, checked for an account type.
-public struct ProviderReport: Sendable {
+package struct ProviderReport: Sendable {
     /// The result of one check.
-    public struct Finding: Sendable, Equatable {
+    package struct Finding: Sendable, Equatable {
         /// The result.
-        public enum State: String, Sendable, Equatable {
+        package enum State: String, Sendable, Equatable {
             /// It is usable.
             case ok
             /// The provider does not offer it; sign-in works without it.
@@ -18,13 +18,13 @@ public struct ProviderReport: Sendable {
         }
 
         /// The subject, such as `token_endpoint`.
-        public var subject: String
+        package var subject: String
         /// The result.
-        public var state: State
+        package var state: State
         /// The explanation. It may contain the provider's text: escape control characters before you print it.
-        public var detail: String
+        package var detail: String
         /// How to fix a problem of the settings.
-        public var remedy: Hint?
+        package var remedy: Hint?
 
         /// Creates the result of a check.
         package init(subject: String, state: State, detail: String, remedy: Hint? = nil) {
@@ -36,26 +36,26 @@ public struct ProviderReport: Sendable {
     }
 
     /// The findings, in a stable order.
-    public internal(set) var findings: [Finding] = []
+    package internal(set) var findings: [Finding] = []
     /// The provider's metadata, or `nil` if it cannot be loaded.
-    public internal(set) var server: AuthorizationServer?
+    package internal(set) var server: AuthorizationServer?
     /// The error that ended the checks.
-    public internal(set) var failure: AccountStoreError?
+    package internal(set) var failure: AccountStoreError?
     /// The seconds that the provider's clock is ahead of this machine's, or `nil` if it sends no date.
-    public internal(set) var clockSkew: Double?
+    package internal(set) var clockSkew: Double?
 
     /// The findings that are problems.
-    public var problems: [Finding] { findings.filter { $0.state == .problem } }
+    package var problems: [Finding] { findings.filter { $0.state == .problem } }
 
     /// The accepted clock difference in seconds, as in the validation of ID tokens.
-    public static let allowedSkew = 60.0
+    package static let allowedSkew = 60.0
 
     /// Loads and checks a provider's metadata and keys, and whether it knows the client. Sends no secret and saves nothing.
     ///
     /// - Parameter checksClient: Whether to send an authorization request without a session, which shows whether the provider has
     ///   registered the client with the redirect URI. The default is `true`.
     /// - Throws: `CancellationError`. The report contains every other error.
-    public static func check(
+    package static func check(
         _ type: AccountType, dependencies: Dependencies, checksClient: Bool = true
     ) async throws -> ProviderReport {
         var report = ProviderReport()

@@ -15,7 +15,7 @@ public struct HTTPDownload: Sendable, Equatable {
     public var resumed: Int64
 
     /// Creates a result.
-    public init(response: HTTPResponse, file: URL?, size: Int64 = 0, resumed: Int64 = 0) {
+    package init(response: HTTPResponse, file: URL?, size: Int64 = 0, resumed: Int64 = 0) {
         self.response = response
         self.file = file
         self.size = size

@@ -11,7 +11,7 @@ public struct HTTPRetryPolicy: Sendable, Equatable {
     /// The statuses that allow a retry.
     public var statuses: Set<Int>
     /// The errors without a response that allow a retry.
-    public var failures: Set<HTTPTransportError.Kind>
+    package var failures: Set<HTTPTransportError.Kind>
     /// The delay before the first retry, doubled for each subsequent one.
     ///
     /// A delay requested by the server takes precedence.
@@ -54,7 +54,7 @@ public struct HTTPRetryPolicy: Sendable, Equatable {
     ///   - attempt: Sends the request once. The number is 0 for the first attempt.
     /// - Returns: The first response that needs no retry, or the last one.
     /// - Throws: The error of the last attempt.
-    public func run(
+    package func run(
         _ request: HTTPRequest,
         sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
         random: @Sendable () -> Double = { Double.random(in: 0...1) },

@@ -1,20 +1,20 @@
 /// A delay before a retry.
-public struct HTTPRetryWait: Sendable, Equatable {
+package struct HTTPRetryWait: Sendable, Equatable {
     /// The name or host of the service.
-    public var service: String
+    package var service: String
     /// The length of the delay.
-    public var delay: Duration
+    package var delay: Duration
     /// Whether the service requested this delay. Otherwise it is from the policy.
-    public var isRequested: Bool
+    package var isRequested: Bool
     /// The number of the next attempt: 2 or more.
-    public var attempt: Int
+    package var attempt: Int
     /// The maximum number of attempts.
-    public var maximumAttempts: Int
+    package var maximumAttempts: Int
     /// The status of the response that caused the delay, or `nil` without a response.
-    public var status: Int?
+    package var status: Int?
 
     /// Creates a delay.
-    public init(
+    package init(
         service: String, delay: Duration, isRequested: Bool, attempt: Int, maximumAttempts: Int, status: Int? = nil
     ) {
         self.service = service

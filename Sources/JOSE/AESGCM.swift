@@ -1,5 +1,5 @@
 import COpenSSL
-public import Platform
+import Platform
 
 /// A 256-bit key that encrypts records with AES-GCM.
 ///

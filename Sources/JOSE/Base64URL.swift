@@ -2,9 +2,9 @@
 ///
 /// See [RFC 4648 section 5](https://www.rfc-editor.org/rfc/rfc4648#section-5) and [RFC 7515 section
 /// 2](https://www.rfc-editor.org/rfc/rfc7515#section-2).
-public enum Base64URL {
+package enum Base64URL {
     /// Returns the encoded bytes without padding.
-    public static func encode(_ bytes: some Collection<UInt8>) -> String {
+    package static func encode(_ bytes: some Collection<UInt8>) -> String {
         withContiguousBytes(bytes) { encode(buffer: $0) }
     }
 
@@ -12,7 +12,7 @@ public enum Base64URL {
     ///
     /// Padding, white space, line breaks, the other alphabet (`+` and `/`) and nonzero bits after the last byte are
     /// rejected: otherwise one signature would have many encodings.
-    public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         withContiguousBytes(text.utf8) { decode(buffer: $0) }
     }
 

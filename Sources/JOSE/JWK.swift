@@ -1,4 +1,4 @@
-public import Platform
+import Platform
 import StrictJSON
 
 /// A JSON Web Key: a public key, a key pair or a shared secret, with its permitted uses.
@@ -8,9 +8,9 @@ import StrictJSON
 ///
 /// See [RFC 7517](https://www.rfc-editor.org/rfc/rfc7517) and [RFC 7518 section
 /// 6](https://www.rfc-editor.org/rfc/rfc7518#section-6).
-public struct JWK: Sendable {
+package struct JWK: Sendable {
     /// The key type, `kty`.
-    public enum KeyType: String, Sendable, Hashable, CaseIterable {
+    package enum KeyType: String, Sendable, Hashable, CaseIterable {
         /// RSA of 2048 to 8192 bits.
         case rsa = "RSA"
         /// An elliptic curve over a prime field: P-256, P-384 or P-521.
@@ -22,7 +22,7 @@ public struct JWK: Sendable {
     }
 
     /// The curve of a key, `crv`.
-    public enum Curve: String, Sendable, Hashable, CaseIterable {
+    package enum Curve: String, Sendable, Hashable, CaseIterable {
         /// NIST P-256, also called secp256r1.
         case p256 = "P-256"
         /// NIST P-384, also called secp384r1.
@@ -48,24 +48,24 @@ public struct JWK: Sendable {
     }
 
     /// The supported sizes of RSA keys in bits. Shorter keys are weak, longer ones are slow.
-    public static let rsaBitCounts = 2048...8192
+    package static let rsaBitCounts = 2048...8192
 
     /// The key type.
-    public let type: KeyType
+    package let type: KeyType
     /// The curve, or `nil` for RSA and secrets.
-    public let curve: Curve?
+    package let curve: Curve?
     /// Whether the key can sign. `true` for a secret as well.
-    public let isPrivate: Bool
+    package let isPrivate: Bool
     /// The identifier of the key in its set, `kid`. It is neither secret nor trusted: it only helps to find the key.
-    public var keyID: String?
+    package var keyID: String?
     /// The intended use, `use`: `sig` or `enc`. Only `nil` and `sig` allow signing and verifying.
-    public var use: String?
+    package var use: String?
     /// The permitted operations, `key_ops`. `nil` allows all; otherwise the list must contain `verify` or `sign`.
-    public var keyOperations: [String]?
+    package var keyOperations: [String]?
     /// The only algorithm of the key, `alg`. This module may not support it.
-    public var algorithm: String?
+    package var algorithm: String?
     /// The issuer whose tokens the key signs, `issuer`: an extension of Microsoft Entra. It can contain `{tenantid}`.
-    public var issuer: String?
+    package var issuer: String?
 
     let material: Material
     /// The public members of the key, such as `n` and `e`, in the order of RFC 7518. Empty for secrets.
@@ -82,7 +82,7 @@ public struct JWK: Sendable {
     }
 
     /// The size of the key in bits: the modulus, the curve's field, or the secret.
-    public var bitCount: Int {
+    package var bitCount: Int {
         switch material {
         case .pair(let handle): handle.bitCount
         case .secret(let secret): secret.count * 8
@@ -92,7 +92,7 @@ public struct JWK: Sendable {
     /// The public half of the key, for verification. `nil` for a secret, which has no public half.
     ///
     /// In `key_ops`, `sign` becomes `verify`.
-    public var publicKey: JWK? {
+    package var publicKey: JWK? {
         guard type != .symmetric else { return nil }
         guard isPrivate else { return self }
         var members = publicMembers
@@ -115,10 +115,10 @@ extension JWK {
     /// Returns whether the key can verify signatures of this algorithm.
     ///
     /// Depends on its type, curve, `use`, `key_ops`, `alg` and, for a secret, on its length.
-    public func canVerify(_ algorithm: JWSAlgorithm) -> Bool { obstacle(to: "verify", algorithm) == nil }
+    package func canVerify(_ algorithm: JWSAlgorithm) -> Bool { obstacle(to: "verify", algorithm) == nil }
 
     /// Returns whether the key has a private half and can sign with this algorithm.
-    public func canSign(with algorithm: JWSAlgorithm) -> Bool {
+    package func canSign(with algorithm: JWSAlgorithm) -> Bool {
         isPrivate && obstacle(to: "sign", algorithm) == nil
     }
 
@@ -147,7 +147,7 @@ extension JWK {
     /// Returns whether the bytes are a valid signature of the content by this key, in the form of RFC 7518 section 3.
     ///
     /// - Throws: ``JOSEError/unfitKey(_:)`` or ``JOSEError/weakKey(_:)`` if the key cannot verify with the algorithm.
-    public func isSignature(
+    package func isSignature(
         _ signature: [UInt8], of content: [UInt8], using algorithm: JWSAlgorithm
     ) throws(JOSEError) -> Bool {
         if let obstacle = obstacle(to: "verify", algorithm) { throw obstacle }
@@ -167,7 +167,7 @@ extension JWK {
     /// For ECDSA, R and S are concatenated.
     ///
     /// - Throws: ``JOSEError/unfitKey(_:)`` or ``JOSEError/weakKey(_:)`` if the key cannot sign with the algorithm.
-    public func signature(of content: [UInt8], using algorithm: JWSAlgorithm) throws(JOSEError) -> [UInt8] {
+    package func signature(of content: [UInt8], using algorithm: JWSAlgorithm) throws(JOSEError) -> [UInt8] {
         guard isPrivate else { throw .unfitKey("it is a public key, and signing takes the private one") }
         if let obstacle = obstacle(to: "sign", algorithm) { throw obstacle }
         let signature: [UInt8]? =
@@ -189,7 +189,7 @@ extension JWK {
     ///
     /// See [RFC 7638](https://www.rfc-editor.org/rfc/rfc7638) and [RFC 8037 section
     /// 2](https://www.rfc-editor.org/rfc/rfc8037#section-2).
-    public func thumbprint(_ digest: SHA2 = .sha256) -> String {
+    package func thumbprint(_ digest: SHA2 = .sha256) -> String {
         var members = publicMembers.members
         members.append(.init(name: "kty", value: .string(type.rawValue)))
         if case .secret(let secret) = material {
@@ -202,7 +202,7 @@ extension JWK {
 
 extension JWK: Redacted {
     /// The type and size of the key, without identifying data.
-    public var description: String {
+    package var description: String {
         let kind = isPrivate && type != .symmetric ? ", private" : ""
         return "JWK(\(curve?.rawValue ?? type.rawValue), \(bitCount) bits\(kind))"
     }

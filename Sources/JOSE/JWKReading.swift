@@ -1,5 +1,5 @@
 import COpenSSL
-public import StrictJSON
+import StrictJSON
 
 extension JWK {
     /// Creates a key from a JSON object.
@@ -9,7 +9,7 @@ extension JWK {
     /// (CVE-2017-15361) are rejected. Leading zero octets of RSA numbers, which some providers send, are dropped.
     ///
     /// - Throws: ``JOSEError/invalidKey(_:)`` or ``JOSEError/weakKey(_:)``.
-    public init(_ object: JSONObject) throws(JOSEError) {
+    package init(_ object: JSONObject) throws(JOSEError) {
         guard object.duplicatedNames.isEmpty else { throw .invalidKey("duplicate member") }
         let members = Members(object: object)
         let type = try members.required("kty")
@@ -30,7 +30,7 @@ extension JWK {
     /// Creates a key from JSON. Private members make it a key pair.
     ///
     /// - Throws: ``JOSEError/invalidKey(_:)`` or ``JOSEError/weakKey(_:)``.
-    public init(parsing bytes: some Sequence<UInt8>) throws(JOSEError) {
+    package init(parsing bytes: some Sequence<UInt8>) throws(JOSEError) {
         guard case .object(let object)? = try? JSONValue(parsing: bytes, options: .init(rejectsDuplicates: true)) else {
             throw .invalidKey("it is not a JSON object")
         }
@@ -40,7 +40,7 @@ extension JWK {
     /// Creates a key from a shared secret, such as a client secret.
     ///
     /// - Throws: ``JOSEError/weakKey(_:)`` if it is empty; ``JOSEError/invalidKey(_:)`` if it is over 64 KiB.
-    public init(secret: some Collection<UInt8>) throws(JOSEError) {
+    package init(secret: some Collection<UInt8>) throws(JOSEError) {
         guard !secret.isEmpty else { throw .weakKey("the secret is empty") }
         guard secret.count <= 1 << 16 else { throw .invalidKey("a secret has at most 65,536 bytes") }
         self.init(

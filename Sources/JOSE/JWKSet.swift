@@ -1,4 +1,4 @@
-public import StrictJSON
+import StrictJSON
 
 /// A set of public keys, as published by an issuer.
 ///
@@ -6,21 +6,21 @@ public import StrictJSON
 /// secret, use ``JWT/verified(withSecret:algorithms:)``.
 ///
 /// See [RFC 7517 section 5](https://www.rfc-editor.org/rfc/rfc7517#section-5).
-public struct JWKSet: Sendable {
+package struct JWKSet: Sendable {
     /// The maximum number of keys in a set.
-    public static let maximumKeyCount = 1000
+    package static let maximumKeyCount = 1000
     /// The maximum size of a set in bytes.
-    public static let maximumByteCount = 1 << 20
+    package static let maximumByteCount = 1 << 20
     /// The maximum number of keys to try for one signature.
     static let maximumTries = 64
 
     /// The public keys, in the order of the set.
-    public let keys: [JWK]
+    package let keys: [JWK]
     /// The number of skipped keys: invalid, too weak, secret, or of an unsupported type.
-    public let skippedKeyCount: Int
+    package let skippedKeyCount: Int
 
     /// Creates a set of the public halves of these keys.
-    public init(_ keys: [JWK] = []) {
+    package init(_ keys: [JWK] = []) {
         self.keys = keys.compactMap(\.publicKey)
         skippedKeyCount = keys.count - self.keys.count
     }
@@ -28,7 +28,7 @@ public struct JWKSet: Sendable {
     /// Creates a set from a JSON object. Unusable keys are skipped, as RFC 7517 section 5 requires.
     ///
     /// - Throws: ``JOSEError/keySet(_:)`` if `keys` is not an array or has more than ``maximumKeyCount`` elements.
-    public init(_ object: JSONObject) throws(JOSEError) {
+    package init(_ object: JSONObject) throws(JOSEError) {
         guard object.members.count(where: { sameBytes($0.name, "keys") }) == 1 else {
             throw .keySet("it must have one member named keys")
         }
@@ -46,7 +46,7 @@ public struct JWKSet: Sendable {
     /// Creates a set from JSON of at most ``maximumByteCount`` bytes.
     ///
     /// - Throws: ``JOSEError/keySet(_:)``.
-    public init(parsing bytes: some Collection<UInt8>) throws(JOSEError) {
+    package init(parsing bytes: some Collection<UInt8>) throws(JOSEError) {
         guard bytes.count <= Self.maximumByteCount else {
             throw .keySet("it has \(bytes.count) bytes, and at most \(Self.maximumByteCount) are read")
         }
@@ -57,14 +57,14 @@ public struct JWKSet: Sendable {
     }
 
     /// The set as JSON with only public members.
-    public var json: JSONObject { ["keys": .array(keys.map { .object($0.publicJSON) })] }
+    package var json: JSONObject { ["keys": .array(keys.map { .object($0.publicJSON) })] }
 
     /// Returns the keys that can verify a signature.
     ///
     /// These are the keys with the key ID, or all if it is `nil`, with a suitable type, use and algorithm.
     ///
     /// Returns none if the set does not contain the key ID.
-    public func candidates(for algorithm: JWSAlgorithm, keyID: String?) -> [JWK] {
+    package func candidates(for algorithm: JWSAlgorithm, keyID: String?) -> [JWK] {
         let fitting = keys.lazy.filter { key in
             if let keyID {
                 guard let own = key.keyID, sameBytes(own, keyID) else { return false }

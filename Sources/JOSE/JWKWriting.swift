@@ -1,9 +1,9 @@
 import COpenSSL
-public import StrictJSON
+import StrictJSON
 
 extension JWK {
     /// The kind of key to generate.
-    public enum Generation: Sendable, Hashable {
+    package enum Generation: Sendable, Hashable {
         /// RSA with the given number of bits, 2048 to 8192, and the exponent 65537. 2048 bits take about a tenth of a
         /// second.
         case rsa(bits: Int)
@@ -16,7 +16,7 @@ extension JWK {
     /// Returns a new key.
     ///
     /// - Throws: ``JOSEError/weakKey(_:)`` for sizes out of range; ``JOSEError/cryptography(_:)`` if libcrypto fails.
-    public static func generate(
+    package static func generate(
         _ generation: Generation, keyID: String? = nil, algorithm: JWSAlgorithm? = nil
     ) throws(JOSEError) -> JWK {
         var key: JWK
@@ -55,7 +55,7 @@ extension JWK {
     /// Returns a new key for the algorithm: RSA of 2048 bits, the algorithm's curve, or a secret as long as its digest.
     ///
     /// - Throws: ``JOSEError/cryptography(_:)`` if libcrypto fails.
-    public static func generate(for algorithm: JWSAlgorithm, keyID: String? = nil) throws(JOSEError) -> JWK {
+    package static func generate(for algorithm: JWSAlgorithm, keyID: String? = nil) throws(JOSEError) -> JWK {
         let generation: Generation =
             switch algorithm.keyType {
             case .rsa: .rsa(bits: 2048)
@@ -68,7 +68,7 @@ extension JWK {
     private static func failure() -> JOSEError { .libcrypto("the key could not be made") }
 
     /// The public members. For a secret, only its type and uses.
-    public var publicJSON: JSONObject {
+    package var publicJSON: JSONObject {
         var object: JSONObject = ["kty": .string(type.rawValue)]
         for member in publicMembers.members { object.append(member.name, member.value) }
         if let keyID { object.append("kid", .string(keyID)) }
@@ -82,7 +82,7 @@ extension JWK {
     /// Returns all members including the private ones: a secret. Equal to ``publicJSON`` for a public key.
     ///
     /// - Throws: ``JOSEError/cryptography(_:)`` if libcrypto does not export the private half.
-    public func privateJSON() throws(JOSEError) -> JSONObject {
+    package func privateJSON() throws(JOSEError) -> JSONObject {
         var object = publicJSON
         guard isPrivate else { return object }
         func append(_ name: String, _ bytes: [UInt8]?) throws(JOSEError) {

@@ -1,5 +1,5 @@
-public import Platform
-public import StrictJSON
+import Platform
+import StrictJSON
 
 /// Signed content with one or more signatures. Do not trust any part of it before `verified(with:algorithms:)`.
 ///
@@ -7,51 +7,51 @@ public import StrictJSON
 /// members `jwk`, `jku`, `x5c` and `x5u` are ignored.
 ///
 /// See [RFC 7515](https://www.rfc-editor.org/rfc/rfc7515).
-public struct JWS: Sendable {
+package struct JWS: Sendable {
     /// A signature and its header.
-    public struct Signature: Sendable {
+    package struct Signature: Sendable {
         /// The signed header members.
-        public let protectedHeader: JSONObject
+        package let protectedHeader: JSONObject
         /// The unsigned header members. Always empty in the compact form.
-        public let unprotectedHeader: JSONObject
+        package let unprotectedHeader: JSONObject
         /// The signature, in the form of RFC 7518 section 3.
-        public let bytes: [UInt8]
+        package let bytes: [UInt8]
         /// The encoded protected header.
         let protectedText: [UInt8]
 
         /// Both headers combined. They have no common member.
-        public var header: JSONObject { JSONObject(protectedHeader.members + unprotectedHeader.members) }
+        package var header: JSONObject { JSONObject(protectedHeader.members + unprotectedHeader.members) }
 
         /// The member with this name in either header.
-        public subscript(name: String) -> JSONValue? { protectedHeader[name] ?? unprotectedHeader[name] }
+        package subscript(name: String) -> JSONValue? { protectedHeader[name] ?? unprotectedHeader[name] }
 
         /// The name of the algorithm, `alg`. It may be unsupported or `none`.
-        public var algorithmName: String? { self["alg"]?.string }
+        package var algorithmName: String? { self["alg"]?.string }
         /// The key ID, `kid`.
-        public var keyID: String? { self["kid"]?.string }
+        package var keyID: String? { self["kid"]?.string }
     }
 
     /// The verified content with its algorithm and key.
-    public struct Verified: Sendable {
+    package struct Verified: Sendable {
         /// The content.
-        public let payload: [UInt8]
+        package let payload: [UInt8]
         /// The signature and its header. The signature does not cover members outside the protected header.
-        public let signature: Signature
+        package let signature: Signature
         /// The algorithm of the signature.
-        public let algorithm: JWSAlgorithm
+        package let algorithm: JWSAlgorithm
         /// The key of the signature.
-        public let key: JWK
+        package let key: JWK
     }
 
     /// The maximum size of a JWS in bytes.
-    public static let maximumByteCount = 16 << 20
+    package static let maximumByteCount = 16 << 20
     /// The maximum number of signatures in a JWS.
-    public static let maximumSignatureCount = 16
+    package static let maximumSignatureCount = 16
 
     /// The content before verification.
-    public let unverifiedPayload: [UInt8]
+    package let unverifiedPayload: [UInt8]
     /// The signatures, at least one.
-    public let signatures: [Signature]
+    package let signatures: [Signature]
     /// The content in base64url, as signed.
     let payloadText: [UInt8]
 
@@ -71,7 +71,7 @@ extension JWS {
     ///
     /// - Throws: ``JOSEError/algorithmNotAllowed(_:)``, ``JOSEError/criticalUnsupported``, ``JOSEError/keyNotFound``,
     ///   ``JOSEError/signature``, or ``JOSEError/header(_:)``. With several signatures: `signature` if one was tried.
-    public func verified(with keys: JWKSet, algorithms: Set<JWSAlgorithm>) throws(JOSEError) -> Verified {
+    package func verified(with keys: JWKSet, algorithms: Set<JWSAlgorithm>) throws(JOSEError) -> Verified {
         try firstVerified { signature throws(JOSEError) in
             let algorithm = try signature.algorithm(among: algorithms)
             let candidates = keys.candidates(for: algorithm, keyID: signature.keyID)
@@ -85,7 +85,7 @@ extension JWS {
     ///
     /// - Throws: The errors of verifying with a set, and ``JOSEError/unfitKey(_:)`` or ``JOSEError/weakKey(_:)`` if the
     ///   key cannot verify.
-    public func verified(with key: JWK, algorithms: Set<JWSAlgorithm>) throws(JOSEError) -> Verified {
+    package func verified(with key: JWK, algorithms: Set<JWSAlgorithm>) throws(JOSEError) -> Verified {
         try firstVerified { signature throws(JOSEError) in
             let algorithm = try signature.algorithm(among: algorithms)
             guard try isValid(signature, key, algorithm) else { throw .signature }
@@ -142,17 +142,17 @@ extension JWS.Signature {
 
 extension JWS.Signature: Redacted {
     /// The algorithm if it is known, without any part of the token.
-    public var description: String {
+    package var description: String {
         "JWS.Signature(\(algorithmName.flatMap(JWSAlgorithm.init(name:))?.rawValue ?? "unknown algorithm"))"
     }
 }
 
 extension JWS: Redacted {
     /// The number of signatures, without any part of the token.
-    public var description: String { "JWS(\(signatures.count) signatures)" }
+    package var description: String { "JWS(\(signatures.count) signatures)" }
 }
 
 extension JWS.Verified: Redacted {
     /// The algorithm, without any part of the token.
-    public var description: String { "JWS.Verified(\(algorithm))" }
+    package var description: String { "JWS.Verified(\(algorithm))" }
 }

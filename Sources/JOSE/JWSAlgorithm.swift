@@ -2,7 +2,7 @@
 ///
 /// See [RFC 7518 section 3.1](https://www.rfc-editor.org/rfc/rfc7518#section-3.1), [RFC
 /// 8037](https://www.rfc-editor.org/rfc/rfc8037) and [RFC 9864](https://www.rfc-editor.org/rfc/rfc9864).
-public enum JWSAlgorithm: String, Sendable, Hashable, CaseIterable {
+package enum JWSAlgorithm: String, Sendable, Hashable, CaseIterable {
     /// RSA, PKCS #1 v1.5 padding, SHA-256.
     case rs256 = "RS256"
     /// RSA, PKCS #1 v1.5 padding, SHA-384.
@@ -33,13 +33,13 @@ public enum JWSAlgorithm: String, Sendable, Hashable, CaseIterable {
     case hs512 = "HS512"
 
     /// Creates the algorithm with this registered name, or returns `nil` for `none` and unsupported algorithms.
-    public init?(name: String) { self.init(rawValue: name) }
+    package init?(name: String) { self.init(rawValue: name) }
 
     /// Whether the same secret signs and verifies.
-    public var isSymmetric: Bool { keyType == .symmetric }
+    package var isSymmetric: Bool { keyType == .symmetric }
 
     /// The required key type.
-    public var keyType: JWK.KeyType {
+    package var keyType: JWK.KeyType {
         switch self {
         case .rs256, .rs384, .rs512, .ps256, .ps384, .ps512: .rsa
         case .es256, .es384, .es512: .ec
@@ -49,7 +49,7 @@ public enum JWSAlgorithm: String, Sendable, Hashable, CaseIterable {
     }
 
     /// The digest of the signature. For Ed25519, the digest of OpenID Connect hashes (`at_hash`).
-    public var digest: SHA2 {
+    package var digest: SHA2 {
         switch self {
         case .rs256, .ps256, .es256, .hs256: .sha256
         case .rs384, .ps384, .es384, .hs384: .sha384
@@ -76,12 +76,12 @@ public enum JWSAlgorithm: String, Sendable, Hashable, CaseIterable {
     }
 
     /// The algorithms whose signatures can be verified with a public key: those allowed for an ID token.
-    public static let asymmetric: Set<JWSAlgorithm> = Set(allCases.filter { !$0.isSymmetric })
+    package static let asymmetric: Set<JWSAlgorithm> = Set(allCases.filter { !$0.isSymmetric })
 }
 
 extension JWSAlgorithm: CustomStringConvertible {
     /// The registered name.
-    public var description: String { rawValue }
+    package var description: String { rawValue }
 }
 
 /// Returns whether two strings have the same bytes.

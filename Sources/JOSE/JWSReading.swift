@@ -1,4 +1,4 @@
-public import StrictJSON
+import StrictJSON
 
 extension JWS {
     /// Creates a JWS from the compact form: three base64url parts, separated by dots.
@@ -7,7 +7,7 @@ extension JWS {
     ///   - text: The JWS, at most ``maximumByteCount`` bytes.
     ///   - detachedPayload: The content if it is detached (RFC 7515 appendix F); the middle part is then empty.
     /// - Throws: ``JOSEError/malformed(_:)`` or ``JOSEError/header(_:)``.
-    public init(compact text: String, detachedPayload: [UInt8]? = nil) throws(JOSEError) {
+    package init(compact text: String, detachedPayload: [UInt8]? = nil) throws(JOSEError) {
         guard text.utf8.count <= Self.maximumByteCount else { throw .malformed("it is too long") }
         let bytes = Array(text.utf8)
         guard let first = bytes.firstIndex(of: dot), let second = bytes[(first + 1)...].firstIndex(of: dot),
@@ -25,7 +25,7 @@ extension JWS {
     ///   - object: The JWS. Unknown members are ignored.
     ///   - detachedPayload: The content if it is detached; the object then has no `payload` (RFC 7515 appendix F).
     /// - Throws: ``JOSEError/malformed(_:)`` or ``JOSEError/header(_:)``.
-    public init(json object: JSONObject, detachedPayload: [UInt8]? = nil) throws(JOSEError) {
+    package init(json object: JSONObject, detachedPayload: [UInt8]? = nil) throws(JOSEError) {
         guard object.duplicatedNames.isEmpty else { throw .malformed("duplicate member") }
         guard let text = try object.text("payload") ?? (detachedPayload == nil ? nil : "") else {
             throw .malformed("payload is missing")
@@ -56,7 +56,7 @@ extension JWS {
     /// Creates a JWS from the JSON form, at most ``maximumByteCount`` bytes.
     ///
     /// - Throws: ``JOSEError/malformed(_:)`` or ``JOSEError/header(_:)``.
-    public init(parsingJSON bytes: some Collection<UInt8>, detachedPayload: [UInt8]? = nil) throws(JOSEError) {
+    package init(parsingJSON bytes: some Collection<UInt8>, detachedPayload: [UInt8]? = nil) throws(JOSEError) {
         guard bytes.count <= Self.maximumByteCount,
             let value = try? JSONValue(parsing: bytes, options: .init(rejectsDuplicates: true)),
             let object = value.object

@@ -1,8 +1,8 @@
-public import StrictJSON
+import StrictJSON
 
 extension JWS {
     /// The two JSON forms of RFC 7515 section 7.2.
-    public enum JSONForm: Sendable {
+    package enum JSONForm: Sendable {
         /// The form with a list of signatures.
         case general
         /// The form for one signature.
@@ -16,7 +16,7 @@ extension JWS {
     ///
     /// - Throws: ``JOSEError/unfitKey(_:)`` or ``JOSEError/weakKey(_:)`` if the key cannot sign with the algorithm;
     ///   ``JOSEError/header(_:)`` for a duplicate member, or for one of `alg`, `crit` and `b64`.
-    public init(
+    package init(
         signing payload: some Collection<UInt8>, with key: JWK, algorithm: JWSAlgorithm, header: JSONObject = [:],
         unprotectedHeader: JSONObject = [:]
     ) throws(JOSEError) {
@@ -30,7 +30,7 @@ extension JWS {
     ///
     /// - Throws: The errors of ``init(signing:with:algorithm:header:unprotectedHeader:)``; ``JOSEError/malformed(_:)``
     ///   if there are already 16 signatures.
-    public func signed(
+    package func signed(
         with key: JWK, algorithm: JWSAlgorithm, header: JSONObject = [:], unprotectedHeader: JSONObject = [:]
     ) throws(JOSEError) -> JWS {
         guard signatures.count < Self.maximumSignatureCount else {
@@ -45,7 +45,7 @@ extension JWS {
     /// Returns `nil` if there are several signatures or unprotected members, which it does not support.
     ///
     /// - Parameter isDetached: Whether to omit the content (RFC 7515 appendix F). The default is `false`.
-    public func compact(isDetached: Bool = false) -> String? {
+    package func compact(isDetached: Bool = false) -> String? {
         guard signatures.count == 1, let signature = signatures.first, signature.unprotectedHeader.members.isEmpty,
             !signature.protectedText.isEmpty
         else { return nil }
@@ -59,7 +59,7 @@ extension JWS {
     /// - Parameters:
     ///   - form: The general or the flattened form.
     ///   - isDetached: Whether to omit the content (RFC 7515 appendix F). The default is `false`.
-    public func json(_ form: JSONForm = .general, isDetached: Bool = false) -> JSONObject? {
+    package func json(_ form: JSONForm = .general, isDetached: Bool = false) -> JSONObject? {
         var object = JSONObject()
         if !isDetached { object.append("payload", .string(String(decoding: payloadText, as: UTF8.self))) }
         switch form {

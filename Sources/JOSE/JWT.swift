@@ -1,29 +1,29 @@
-public import Platform
-public import StrictJSON
+import Platform
+import StrictJSON
 
 /// A signed JSON Web Token in its compact form. Do not trust its claims before verification.
 ///
 /// See [RFC 7519](https://www.rfc-editor.org/rfc/rfc7519) and [RFC 8725](https://www.rfc-editor.org/rfc/rfc8725).
-public struct JWT: Sendable {
+package struct JWT: Sendable {
     /// A token with a valid signature. The caller must check the claims: issuer, audience, times and type.
-    public struct Verified: Sendable {
+    package struct Verified: Sendable {
         /// The signed header.
-        public let header: JSONObject
+        package let header: JSONObject
         /// The claims.
-        public let claims: JWTClaims
+        package let claims: JWTClaims
         /// The algorithm of the signature.
-        public let algorithm: JWSAlgorithm
+        package let algorithm: JWSAlgorithm
         /// The key of the signature, possibly a secret.
-        public let key: JWK
+        package let key: JWK
     }
 
     /// The maximum size of a token in bytes.
-    public static let maximumByteCount = 256 << 10
+    package static let maximumByteCount = 256 << 10
 
     /// The header before verification.
-    public let header: JSONObject
+    package let header: JSONObject
     /// The claims before verification. Use them to choose keys and for messages, not for decisions.
-    public let unverifiedClaims: JWTClaims
+    package let unverifiedClaims: JWTClaims
     private let jws: JWS
 
     /// Creates a token from a string of at most ``maximumByteCount`` bytes.
@@ -32,7 +32,7 @@ public struct JWT: Sendable {
     ///
     /// - Throws: ``JOSEError/malformed(_:)``, ``JOSEError/header(_:)``, or ``JOSEError/claims(_:)`` if the content is
     ///   not a UTF-8 JSON object with unique members.
-    public init(parsing text: String) throws(JOSEError) {
+    package init(parsing text: String) throws(JOSEError) {
         guard text.utf8.count <= Self.maximumByteCount else {
             throw .malformed("it has \(text.utf8.count) bytes, and at most \(Self.maximumByteCount) are read")
         }
@@ -46,10 +46,10 @@ public struct JWT: Sendable {
     }
 
     /// The algorithm of the header, or `nil` for `none` and unsupported algorithms.
-    public var algorithm: JWSAlgorithm? { jws.signatures.first?.algorithmName.flatMap(JWSAlgorithm.init(name:)) }
+    package var algorithm: JWSAlgorithm? { jws.signatures.first?.algorithmName.flatMap(JWSAlgorithm.init(name:)) }
 
     /// The key ID, `kid`.
-    public var keyID: String? { jws.signatures.first?.keyID }
+    package var keyID: String? { jws.signatures.first?.keyID }
 
     /// Returns the token if it is signed with one of these algorithms and keys. HMAC never verifies with a set.
     ///
@@ -57,7 +57,7 @@ public struct JWT: Sendable {
     ///
     /// - Throws: ``JOSEError/algorithmNotAllowed(_:)``, ``JOSEError/criticalUnsupported``, ``JOSEError/keyNotFound``,
     ///   ``JOSEError/signature``, or ``JOSEError/header(_:)``.
-    public func verified(with keys: JWKSet, algorithms: Set<JWSAlgorithm>) throws(JOSEError) -> Verified {
+    package func verified(with keys: JWKSet, algorithms: Set<JWSAlgorithm>) throws(JOSEError) -> Verified {
         verified(try jws.verified(with: keys, algorithms: algorithms))
     }
 
@@ -65,7 +65,7 @@ public struct JWT: Sendable {
     ///
     /// - Throws: The errors of verifying with a set, and ``JOSEError/unfitKey(_:)`` or ``JOSEError/weakKey(_:)`` if the
     ///   key cannot verify.
-    public func verified(with key: JWK, algorithms: Set<JWSAlgorithm>) throws(JOSEError) -> Verified {
+    package func verified(with key: JWK, algorithms: Set<JWSAlgorithm>) throws(JOSEError) -> Verified {
         verified(try jws.verified(with: key, algorithms: algorithms))
     }
 
@@ -76,7 +76,7 @@ public struct JWT: Sendable {
     ///   - algorithms: The allowed algorithms. Algorithms other than HMAC are ignored.
     /// - Throws: ``JOSEError/algorithmNotAllowed(_:)``, ``JOSEError/criticalUnsupported``, ``JOSEError/signature``,
     ///   ``JOSEError/header(_:)``, or ``JOSEError/weakKey(_:)`` if the secret is too short.
-    public func verified(
+    package func verified(
         withSecret secret: some Collection<UInt8>, algorithms: Set<JWSAlgorithm>
     ) throws(JOSEError) -> Verified {
         verified(
@@ -88,7 +88,7 @@ public struct JWT: Sendable {
     /// Each is used only for its own algorithms.
     ///
     /// - Throws: The errors of both; ``JOSEError/keyNotFound`` for HMAC without a secret.
-    public func verified(
+    package func verified(
         with keys: JWKSet, secret: [UInt8]?, algorithms: Set<JWSAlgorithm>
     ) throws(JOSEError) -> Verified {
         guard let secret, let algorithm, algorithm.isSymmetric, algorithms.contains(algorithm) else {
@@ -110,7 +110,7 @@ public struct JWT: Sendable {
     ///   - header: Additional header members, such as `typ`. Not `alg`, `crit` or `b64`.
     /// - Throws: ``JOSEError/unfitKey(_:)``, ``JOSEError/weakKey(_:)``, ``JOSEError/header(_:)``, or
     ///   ``JOSEError/claims(_:)`` for a duplicate claim.
-    public static func sign(
+    package static func sign(
         _ claims: JSONObject, with key: JWK, algorithm: JWSAlgorithm, header: JSONObject = ["typ": "JWT"]
     ) throws(JOSEError) -> String {
         guard claims.duplicatedNames.isEmpty else { throw .claims("duplicate claim") }
@@ -123,10 +123,10 @@ public struct JWT: Sendable {
 
 extension JWT: Redacted {
     /// The algorithm if it is known, without any part of the token.
-    public var description: String { "JWT(\(algorithm?.rawValue ?? "unknown algorithm"), not verified)" }
+    package var description: String { "JWT(\(algorithm?.rawValue ?? "unknown algorithm"), not verified)" }
 }
 
 extension JWT.Verified: Redacted {
     /// The algorithm, without any part of the token.
-    public var description: String { "JWT.Verified(\(algorithm))" }
+    package var description: String { "JWT.Verified(\(algorithm))" }
 }

@@ -1,5 +1,5 @@
-public import Platform
-public import StrictJSON
+import Platform
+import StrictJSON
 
 /// The claims of a token, with typed access to the registered claims.
 ///
@@ -7,24 +7,24 @@ public import StrictJSON
 /// invalid claim is never treated as absent.
 ///
 /// See [RFC 7519 section 4.1](https://www.rfc-editor.org/rfc/rfc7519#section-4.1).
-public struct JWTClaims: Sendable, Equatable {
+package struct JWTClaims: Sendable, Equatable {
     /// All claims, in the order of the token.
-    public let members: JSONObject
+    package let members: JSONObject
 
     /// Creates claims from members.
-    public init(_ members: JSONObject) { self.members = members }
+    package init(_ members: JSONObject) { self.members = members }
 
     /// The claim with this name, of any type.
-    public subscript(name: String) -> JSONValue? { members[name] }
+    package subscript(name: String) -> JSONValue? { members[name] }
 
     /// `iss`: the issuer of the token.
-    public var issuer: String? { get throws(JOSEError) { try string("iss") } }
+    package var issuer: String? { get throws(JOSEError) { try string("iss") } }
 
     /// `sub`: the subject, unique at the issuer.
-    public var subject: String? { get throws(JOSEError) { try string("sub") } }
+    package var subject: String? { get throws(JOSEError) { try string("sub") } }
 
     /// `aud`: the audience, or `nil` if the claim is absent. A single string becomes a list of one element.
-    public var audience: [String]? {
+    package var audience: [String]? {
         get throws(JOSEError) {
             guard let value = members["aud"] else { return nil }
             if let one = value.string { return [one] }
@@ -36,21 +36,21 @@ public struct JWTClaims: Sendable, Equatable {
     }
 
     /// `exp`: the expiration time in seconds since 1970.
-    public var expiration: Double? { get throws(JOSEError) { try seconds("exp") } }
+    package var expiration: Double? { get throws(JOSEError) { try seconds("exp") } }
 
     /// `nbf`: the start of validity in seconds since 1970.
-    public var notBefore: Double? { get throws(JOSEError) { try seconds("nbf") } }
+    package var notBefore: Double? { get throws(JOSEError) { try seconds("nbf") } }
 
     /// `iat`: the time of issue in seconds since 1970.
-    public var issuedAt: Double? { get throws(JOSEError) { try seconds("iat") } }
+    package var issuedAt: Double? { get throws(JOSEError) { try seconds("iat") } }
 
     /// `jti`: the identifier of the token.
-    public var tokenID: String? { get throws(JOSEError) { try string("jti") } }
+    package var tokenID: String? { get throws(JOSEError) { try string("jti") } }
 
     /// Returns a string claim, or `nil` if it is absent.
     ///
     /// - Throws: ``JOSEError/claims(_:)`` if it has another type.
-    public func string(_ name: String) throws(JOSEError) -> String? {
+    package func string(_ name: String) throws(JOSEError) -> String? {
         guard let value = members[name] else { return nil }
         guard let string = value.string else { throw .claims("\(name) is \(value.kind), not a string") }
         return string
@@ -59,7 +59,7 @@ public struct JWTClaims: Sendable, Equatable {
     /// Returns a claim with seconds since 1970, or `nil` if it is absent. Fractions are allowed.
     ///
     /// - Throws: ``JOSEError/claims(_:)`` if it has another type or is too large for a `Double`.
-    public func seconds(_ name: String) throws(JOSEError) -> Double? {
+    package func seconds(_ name: String) throws(JOSEError) -> Double? {
         guard let value = members[name] else { return nil }
         guard let seconds = value.number?.double else {
             throw .claims("\(name) is \(value.kind), not a number of seconds")
@@ -70,5 +70,5 @@ public struct JWTClaims: Sendable, Equatable {
 
 extension JWTClaims: Redacted {
     /// The number of claims. Their values are personal data and not included.
-    public var description: String { "JWTClaims(\(members.members.count) claims)" }
+    package var description: String { "JWTClaims(\(members.members.count) claims)" }
 }

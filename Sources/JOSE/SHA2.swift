@@ -3,7 +3,7 @@ import COpenSSL
 /// The SHA-2 digests.
 ///
 /// [FIPS 180-4](https://csrc.nist.gov/pubs/fips/180-4/upd1/final)
-public enum SHA2: Sendable, Hashable, CaseIterable {
+package enum SHA2: Sendable, Hashable, CaseIterable {
     /// 32 bytes.
     case sha256
     /// 48 bytes.
@@ -12,7 +12,7 @@ public enum SHA2: Sendable, Hashable, CaseIterable {
     case sha512
 
     /// The length of the digest in bytes.
-    public var byteCount: Int {
+    package var byteCount: Int {
         switch self {
         case .sha256: 32
         case .sha384: 48
@@ -21,7 +21,7 @@ public enum SHA2: Sendable, Hashable, CaseIterable {
     }
 
     /// Returns the digest of these bytes.
-    public func digest(_ bytes: some Collection<UInt8>) -> [UInt8] {
+    package func digest(_ bytes: some Collection<UInt8>) -> [UInt8] {
         withContiguousBytes(bytes) { self.digest(buffer: $0) }
     }
 

@@ -6,22 +6,22 @@ import COpenSSL
 /// it on a thread that may block that long.
 ///
 /// See [RFC 7914](https://www.rfc-editor.org/rfc/rfc7914).
-public struct Scrypt: Sendable, Hashable {
+package struct Scrypt: Sendable, Hashable {
     /// N: the cost in time and memory, a power of two.
-    public let cost: Int
+    package let cost: Int
     /// r: the block size in units of 128 bytes.
-    public let blockSize: Int
+    package let blockSize: Int
     /// p: the number of sequential repetitions.
-    public let parallelization: Int
+    package let parallelization: Int
 
     /// N = 2¹⁷, r = 8, p = 1: 128 MiB.
-    public static let standard = Scrypt(unchecked: 1 << 17, 8, 1)
+    package static let standard = Scrypt(unchecked: 1 << 17, 8, 1)
     /// The maximum memory of one derivation in bytes: 512 MiB.
     ///
     /// Limited because the parameters may come from an untrusted file.
-    public static let maximumMemory = 512 << 20
+    package static let maximumMemory = 512 << 20
     /// The maximum value of p.
-    public static let maximumParallelization = 16
+    package static let maximumParallelization = 16
 
     private init(unchecked cost: Int, _ blockSize: Int, _ parallelization: Int) {
         self.cost = cost
@@ -33,7 +33,7 @@ public struct Scrypt: Sendable, Hashable {
     ///
     /// - Throws: ``JOSEError/cryptography(_:)`` if the cost is not a power of two greater than 1, or the parameters
     ///   exceed ``maximumMemory`` or ``maximumParallelization``.
-    public init(cost: Int, blockSize: Int, parallelization: Int) throws(JOSEError) {
+    package init(cost: Int, blockSize: Int, parallelization: Int) throws(JOSEError) {
         guard cost > 1, cost & (cost - 1) == 0, (1...1024).contains(blockSize),
             (1...Self.maximumParallelization).contains(parallelization), cost <= Self.maximumMemory / 128 / blockSize
         else { throw .cryptography("scrypt does not take N \(cost), r \(blockSize), p \(parallelization)") }
@@ -47,7 +47,7 @@ public struct Scrypt: Sendable, Hashable {
     ///   - salt: random bytes, unique for this key; 16 are enough.
     ///   - count: the length of the key in bytes, 1 to 1024.
     /// - Throws: ``JOSEError/cryptography(_:)`` if there is not enough memory or the count is invalid.
-    public func derive(passphrase: [UInt8], salt: [UInt8], count: Int) throws(JOSEError) -> [UInt8] {
+    package func derive(passphrase: [UInt8], salt: [UInt8], count: Int) throws(JOSEError) -> [UInt8] {
         guard (1...1024).contains(count) else { throw .cryptography("scrypt gives 1 to 1024 bytes here, not \(count)") }
         // OpenSSL needs little memory in addition to the blocks. Its default limit is 32 MiB.
         let limit = UInt64(2 * Self.maximumMemory)

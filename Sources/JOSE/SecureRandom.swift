@@ -1,11 +1,11 @@
 import COpenSSL
 
 /// Unpredictable random bytes for keys, `state`, `nonce` and code verifiers.
-public enum SecureRandom {
+package enum SecureRandom {
     /// Returns random bytes from libcrypto's generator, which the kernel seeds.
     ///
     /// - Throws: ``JOSEError/cryptography(_:)`` if the generator has no entropy or the count is not in 0...16 MiB.
-    public static func bytes(_ count: Int) throws(JOSEError) -> [UInt8] {
+    package static func bytes(_ count: Int) throws(JOSEError) -> [UInt8] {
         guard count >= 0, count <= 16 << 20, let length = Int32(exactly: count) else {
             throw .cryptography("expected 0 to 16,777,216 random bytes, not \(count)")
         }
@@ -23,7 +23,7 @@ public enum SecureRandom {
 /// Returns whether two byte strings are equal, in a time that depends only on their lengths.
 ///
 /// Lengths are compared first and are not secret.
-public func equalInConstantTime(_ a: some Collection<UInt8>, _ b: some Collection<UInt8>) -> Bool {
+package func equalInConstantTime(_ a: some Collection<UInt8>, _ b: some Collection<UInt8>) -> Bool {
     guard a.count == b.count else { return false }
     guard !a.isEmpty else { return true }
     return withContiguousBytes(a) { left in

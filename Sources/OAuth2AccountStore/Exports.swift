@@ -7,6 +7,7 @@
 @_exported import ProviderSettings
 @_exported import SealedStorage
 @_exported import StrictJSON
+@_exported import struct JOSE.SealingKey
 @_exported import struct Platform.Hint
 @_exported import protocol Platform.Redacted
 @_exported import protocol Platform.SuggestedAction

@@ -37,8 +37,8 @@ public final class TestClock: Sendable {
 
     /// The time of day.
     public var now: Date { start.addingTimeInterval(state.withLock { $0.passed }) }
-    /// The seconds since the start.
-    public var uptime: Double { state.withLock { $0.passed } }
+    /// The time since the start.
+    public var uptime: Duration { .seconds(state.withLock { $0.passed }) }
     /// The durations of all waits, finished or not.
     public var waits: [Duration] { state.withLock { $0.waits } }
     /// The number of current waits.

@@ -22,12 +22,12 @@ public struct Hint: Sendable, ExpressibleByStringInterpolation {
     private init(parts: [Part]) { self.parts = parts }
 
     /// The actions, in the order of the sentence.
-    public var actions: [any SuggestedAction] {
+    package var actions: [any SuggestedAction] {
         parts.compactMap { if case .action(let action) = $0 { action } else { nil } }
     }
 
     /// Returns the hint with each action replaced by the program's own text.
-    public func replacingActions(_ replacement: (any SuggestedAction) -> Hint) -> Hint {
+    package func replacingActions(_ replacement: (any SuggestedAction) -> Hint) -> Hint {
         var hint = Hint(parts: [])
         for part in parts {
             switch part {

@@ -97,7 +97,7 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     /// The character between the scopes in requests and responses.
     public var scopeSeparator = ScopeSeparator.space
     /// The HTTP method of token requests.
-    public var tokenRequestMethod: TokenRequest.Method = .post
+    public var tokenRequestMethod: TokenRequestMethod = .post
     /// Additional parameters of the authorization request.
     public var authorizationParameters: [String: String] = [:]
     /// Additional parameters of the token request for a code.

@@ -7,7 +7,7 @@ extension AccountType {
     ///
     /// The policy replaces the authority's own: `https://contoso.b2clogin.com/contoso.onmicrosoft.com/B2C_1_signin` becomes
     /// `…/B2C_1_edit`. Endpoints in the settings belong to the authority's own policy, so discovery finds those of this one.
-    public func at(policy name: String) -> AccountType? {
+    package func at(policy name: String) -> AccountType? {
         guard let policy = policies[name], case .authority(let authority) = provider,
             let address = Self.authority(authority, policy: policy)
         else { return nil }

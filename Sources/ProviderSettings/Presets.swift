@@ -7,40 +7,40 @@ import StrictJSON
 /// files of `Settings/providers`, which the build embeds.
 public struct ProviderPreset: Sendable, Equatable {
     /// A part of the preset's URLs that the user adds as a key of the type: `"tenant": "contoso.com"`.
-    public struct Placeholder: Sendable, Equatable {
+    package struct Placeholder: Sendable, Equatable {
         /// The key.
-        public let name: String
+        package let name: String
         /// The meaning of the value, as a phrase.
-        public let meaning: String
+        package let meaning: String
         /// The value if the key is missing, or `nil` if the key is required.
-        public let defaultValue: String?
+        package let defaultValue: String?
     }
 
     /// The name: `github`.
     public let name: String
     /// The name of the provider for people.
-    public let title: String
+    package let title: String
     /// The URLs of the provider's documentation.
-    public let documentation: [String]
+    package let documentation: [String]
     /// The placeholders in the URLs.
-    public let placeholders: [Placeholder]
+    package let placeholders: [Placeholder]
     /// The keys that the user must add, in order: usually `clientId`.
-    public let needs: [String]
+    package let needs: [String]
     /// The steps that register a client with the provider, in order.
     public let registrationSteps: [String]
     /// Notes for the user before the first sign-in.
-    public let notes: [String]
+    package let notes: [String]
     /// The tests of this preset and their servers.
     public let tests: [String]
     /// Whether the provider can offer dynamic registration (RFC 7591).
     public let offersRegistration: Bool
     /// Additional members of a dynamic registration that this provider requires (RFC 7591).
-    public let registration: JSONObject
+    package let registration: JSONObject
     /// The keys of the type, with `{placeholder}` in their strings.
     let type: JSONObject
 
     /// The presets in alphabetical order.
-    public static let all: [ProviderPreset] = names.compactMap { ProviderPreset(named: $0) }
+    package static let all: [ProviderPreset] = names.compactMap { ProviderPreset(named: $0) }
 
     /// The names of the presets in alphabetical order.
     public static var names: [String] { files.keys.sorted() }
@@ -74,16 +74,16 @@ public struct ProviderPreset: Sendable, Equatable {
     }
 
     /// The issuer, the authority or the authorization endpoint, with the default values of the placeholders.
-    public var address: String {
+    package var address: String {
         let address = type.text("issuer") ?? type.text("authority") ?? type.text("authorizationEndpoint")
         return address.map { filled($0, with: [:]) } ?? "the issuer that you name"
     }
 
     /// The keys that a type built on this preset must have: placeholders without a default value, then ``needs``.
-    public var requiredKeys: [String] { placeholders.filter { $0.defaultValue == nil }.map(\.name) + needs }
+    package var requiredKeys: [String] { placeholders.filter { $0.defaultValue == nil }.map(\.name) + needs }
 
     /// A Boolean value that indicates whether the preset needs no additional keys.
-    public var isComplete: Bool { requiredKeys.isEmpty }
+    package var isComplete: Bool { requiredKeys.isEmpty }
 
     /// Returns the account type of the preset, with the preset's name.
     ///
@@ -96,7 +96,7 @@ public struct ProviderPreset: Sendable, Equatable {
     }
 
     /// A Boolean value that indicates whether the preset names every endpoint, instead of using discovery.
-    public var namesEndpoints: Bool { type["issuer"] == nil && type["authority"] == nil && !needs.contains("issuer") }
+    package var namesEndpoints: Bool { type["issuer"] == nil && type["authority"] == nil && !needs.contains("issuer") }
 
     func filled(_ text: String, with values: [String: String]) -> String {
         // One pass, so that a value with braces in it is not filled again.

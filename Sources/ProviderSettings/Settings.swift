@@ -5,9 +5,9 @@ import StrictJSON
 /// The account types that a program can sign in to.
 public struct Settings: Sendable, Equatable {
     /// The maximum size of a settings file, in bytes.
-    public static let maximumSize = 1 << 20
+    package static let maximumSize = 1 << 20
     /// The name of the account type in the QuickStart's flat form.
-    public static let flatTypeName = "myGraphService"
+    package static let flatTypeName = "myGraphService"
 
     /// An account type that cannot be used because its settings are wrong.
     public struct UnusableType: Sendable, Equatable, Identifiable {

@@ -14,7 +14,7 @@ public struct SettingsError: Error, Sendable, Equatable {
     public var hint: Hint?
 
     /// Creates an error.
-    public init(file: String, key: String? = nil, expected: String, found: String, hint: Hint? = nil) {
+    package init(file: String, key: String? = nil, expected: String, found: String, hint: Hint? = nil) {
         self.file = file
         self.key = key
         self.expected = expected

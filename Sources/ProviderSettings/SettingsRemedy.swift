@@ -1,7 +1,7 @@
 import Platform
 
 /// An action that solves a problem of the settings.
-public enum SettingsRemedy: SuggestedAction {
+package enum SettingsRemedy: SuggestedAction {
     /// Use another settings file.
     case chooseFile
     /// List the presets.
@@ -12,7 +12,7 @@ public enum SettingsRemedy: SuggestedAction {
     case removeType(String)
 
     /// The name of the action.
-    public var description: String {
+    package var description: String {
         switch self {
         case .chooseFile: "choose another settings file"
         case .listPresets: "list the presets"

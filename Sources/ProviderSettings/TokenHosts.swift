@@ -8,7 +8,7 @@ extension AccountType {
     /// ``resourceHosts`` can have one.
     ///
     /// [RFC 9700 section 4.9.1](https://www.rfc-editor.org/rfc/rfc9700#section-4.9.1)
-    public var tokenHosts: [String] {
+    package var tokenHosts: [String] {
         var hosts = resourceHosts
         var urls = [graphAPI].compactMap { $0 } + resources.compactMap { URL(string: $0) } + endpoints.urls
         switch provider {

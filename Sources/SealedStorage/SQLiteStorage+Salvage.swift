@@ -1,15 +1,15 @@
 import Platform
 
 /// The result of copying a damaged store.
-public struct SalvageReport: Sendable, Equatable {
+package struct SalvageReport: Sendable, Equatable {
     /// The path of the new file. To use it, replace `accounts.sqlite` with it while no program has the store open.
-    public let path: String
+    package let path: String
     /// The number of copied records.
-    public let records: Int
+    package let records: Int
     /// The number of copied records that can be decrypted, or `nil` without a key.
-    public let opening: Int?
+    package let opening: Int?
     /// The number of records that the damaged file lists but that cannot be read.
-    public let lost: Int
+    package let lost: Int
 }
 
 /// The functions of a store's key that the storage needs. The storage itself never decrypts a record.
@@ -34,12 +34,12 @@ package struct RecordKey: Sendable {
 
 extension SQLiteStorage {
     /// The name of the new file.
-    public static let salvageName = "accounts.salvaged.sqlite"
+    package static let salvageName = "accounts.salvaged.sqlite"
 
     /// Returns at most 20 errors that SQLite finds in the file. Reads the complete file.
     ///
     /// - Throws: ``StorageError`` if the file cannot be read.
-    public func errors() throws -> [String] {
+    package func errors() throws -> [String] {
         let rows = try opened().run("PRAGMA integrity_check(20)")
         return rows.compactMap { $0.first?.text }.filter { $0 != "ok" }
     }

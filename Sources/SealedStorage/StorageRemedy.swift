@@ -1,9 +1,9 @@
 import Platform
 
 /// A remedy for a problem of a store.
-public enum StorageRemedy: SuggestedAction {
+package enum StorageRemedy: SuggestedAction {
     /// The kinds of folder that a store needs.
-    public enum Folder: String, Sendable {
+    package enum Folder: String, Sendable {
         /// Any folder, because the default location is not set.
         case any = "a folder"
         /// A folder different from this one.
@@ -22,7 +22,7 @@ public enum StorageRemedy: SuggestedAction {
     case salvage
 
     /// The name of the action.
-    public var description: String {
+    package var description: String {
         switch self {
         case .chooseStore(let folder): "choose \(folder.rawValue) for the store"
         case .salvage: "salvage the accounts"

@@ -47,7 +47,7 @@ public struct StoreLocation: Sendable, Equatable {
     }
 
     /// Returns the path of a file in the folder.
-    public func file(_ name: String) -> String { path + "/" + name }
+    package func file(_ name: String) -> String { path + "/" + name }
 
     /// The file of the records.
     package var databaseFile: String { file("accounts.sqlite") }
@@ -59,7 +59,7 @@ public struct StoreLocation: Sendable, Equatable {
     /// Creates the folder and its parent folders if missing, and checks that only this user can read it.
     ///
     /// - Throws: ``StorageError``
-    public func prepare() throws(StorageError) {
+    package func prepare() throws(StorageError) {
         guard !path.isEmpty else {
             throw StorageError(
                 .other, location: "the store's directory", reason: Self.homeless,

@@ -1,25 +1,29 @@
 /// The reason why input is not valid JSON.
-public struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
+@usableFromInline
+package struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The expected or actual token. Never quotes the text, which may contain secrets.
-    public let reason: String
+    package let reason: String
     /// The number of bytes before the error.
-    public let offset: Int
+    package let offset: Int
 
     /// The reason and the position.
-    public var description: String { "\(reason) at byte \(offset)" }
+    @usableFromInline
+    package var description: String { "\(reason) at byte \(offset)" }
 }
 
 /// The accepted extensions of RFC 8259 and additional checks.
-public struct JSONReadingOptions: Sendable, Equatable {
+@usableFromInline
+package struct JSONReadingOptions: Sendable, Equatable {
     /// Whether `// …` and `/* … */` are accepted as white space, for files that users write.
-    public var allowsComments = false
+    package var allowsComments = false
     /// Whether an object with a duplicate name is rejected.
-    public var rejectsDuplicates = false
+    package var rejectsDuplicates = false
     /// The maximum depth of arrays and objects.
-    public var maximumDepth = 64
+    package var maximumDepth = 64
 
     /// Creates options. The defaults are for JSON from other programs.
-    public init(allowsComments: Bool = false, rejectsDuplicates: Bool = false, maximumDepth: Int = 64) {
+    @usableFromInline
+    package init(allowsComments: Bool = false, rejectsDuplicates: Bool = false, maximumDepth: Int = 64) {
         self.allowsComments = allowsComments
         self.rejectsDuplicates = rejectsDuplicates
         self.maximumDepth = maximumDepth
@@ -33,7 +37,7 @@ extension JSONValue {
     ///
     /// See [RFC 8259](https://www.rfc-editor.org/rfc/rfc8259).
     @inlinable
-    public init(parsing bytes: some Sequence<UInt8>, options: JSONReadingOptions = .init()) throws(JSONError) {
+    package init(parsing bytes: some Sequence<UInt8>, options: JSONReadingOptions = .init()) throws(JSONError) {
         let result = bytes.withContiguousStorageIfAvailable { buffer in
             Result { () throws(JSONError) in try Self.parse(buffer, options) }
         }
@@ -47,7 +51,7 @@ extension JSONValue {
     }
 
     /// Creates a value from a JSON string.
-    public init(parsing text: String, options: JSONReadingOptions = .init()) throws(JSONError) {
+    package init(parsing text: String, options: JSONReadingOptions = .init()) throws(JSONError) {
         try self.init(parsing: text.utf8, options: options)
     }
 

@@ -1,7 +1,7 @@
 /// A validated JSON value, stored as its bytes. Each access reads only the requested part.
 ///
 /// Use it for long lists whose elements are mostly forwarded. A slice keeps the whole text in memory.
-public struct JSONSlice: Sendable {
+package struct JSONSlice: Sendable {
     /// Properties of the bytes.
     struct Traits: OptionSet, Sendable {
         var rawValue: UInt8
@@ -24,7 +24,7 @@ public struct JSONSlice: Sendable {
     }
 
     /// Creates a slice by checking JSON with the rules of ``JSONValue/init(parsing:options:)-(Sequence<UInt8>,_)``.
-    public init(parsing text: some Sequence<UInt8>) throws(JSONError) {
+    package init(parsing text: some Sequence<UInt8>) throws(JSONError) {
         let bytes = Array(text)
         let (range, traits) = try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in
             var scanner = JSONScanner(buffer)
@@ -37,22 +37,22 @@ public struct JSONSlice: Sendable {
     }
 
     /// The parsed value.
-    public var value: JSONValue {
+    package var value: JSONValue {
         // This cannot fail, because the bytes are validated.
         (try? JSONValue(parsing: bytes[range])) ?? .null
     }
 
     /// Whether it is an object.
-    public var isObject: Bool { bytes[range.lowerBound] == UInt8(ascii: "{") }
+    package var isObject: Bool { bytes[range.lowerBound] == UInt8(ascii: "{") }
 
     /// Whether it is `null`.
-    public var isNull: Bool { bytes[range.lowerBound] == UInt8(ascii: "n") }
+    package var isNull: Bool { bytes[range.lowerBound] == UInt8(ascii: "n") }
 
     /// The kind of value, for messages.
-    public var kind: String { value.kind }
+    package var kind: String { value.kind }
 
     /// The string, or `nil` for any other value.
-    public var string: String? {
+    package var string: String? {
         guard bytes[range.lowerBound] == UInt8(ascii: "\"") else { return nil }
         let inner = bytes[(range.lowerBound + 1)..<(range.upperBound - 1)]
         guard inner.contains(UInt8(ascii: "\\")) else { return String(decoding: inner, as: UTF8.self) }
@@ -60,20 +60,20 @@ public struct JSONSlice: Sendable {
     }
 
     /// Whether a member's name starts with `@`, at any depth.
-    public var hasAnnotations: Bool { traits.contains(.annotated) }
+    package var hasAnnotations: Bool { traits.contains(.annotated) }
 
     /// The bytes if a writer can copy them unchanged, otherwise `nil`.
     ///
     /// They have no white space between values and no characters that ``JSONValue/serialized(_:)`` would escape.
-    public var plainBytes: ArraySlice<UInt8>? {
+    package var plainBytes: ArraySlice<UInt8>? {
         traits.isDisjoint(with: [.spaced, .steering]) ? bytes[range] : nil
     }
 
     /// The unchanged bytes, for comparing and hashing.
-    public var rawBytes: ArraySlice<UInt8> { bytes[range] }
+    package var rawBytes: ArraySlice<UInt8> { bytes[range] }
 
     /// The last member with a name, or `nil` if it is absent. Names are compared byte by byte.
-    public subscript(name: String) -> JSONSlice? {
+    package subscript(name: String) -> JSONSlice? {
         var name = name
         return name.withUTF8 { member($0) }
     }
@@ -110,11 +110,11 @@ extension JSONScanner {
 }
 
 /// A JSON object with one long list, whose elements are validated slices. The other members are parsed values.
-public struct JSONListText: Sendable {
+package struct JSONListText: Sendable {
     /// The members without the list.
-    public private(set) var members: JSONObject
+    package private(set) var members: JSONObject
     /// The elements of the list, or `nil` if the member is missing or not an array.
-    public private(set) var elements: [JSONSlice]?
+    package private(set) var elements: [JSONSlice]?
 
     /// Creates the list by checking a JSON object in one pass.
     ///
@@ -122,7 +122,7 @@ public struct JSONListText: Sendable {
     /// - Returns: `nil` if the text is JSON but not an object.
     /// - Throws: ``JSONError`` if the text is not JSON by the rules of
     ///   ``JSONValue/init(parsing:options:)-(Sequence<UInt8>,_)``.
-    public init?(parsing text: some Sequence<UInt8>, list: String) throws(JSONError) {
+    package init?(parsing text: some Sequence<UInt8>, list: String) throws(JSONError) {
         let bytes = Array(text)
         let parts = try bytes.withUnsafeBufferPointer { buffer throws(JSONError) -> Parts? in
             try Self.scan(buffer, list)

@@ -24,10 +24,10 @@ public struct JSONNumber: Sendable, Equatable, Hashable {
     init(validLiteral: String) { literal = validLiteral }
 
     /// Creates an integer.
-    public init(_ value: Int64) { literal = String(value) }
+    package init(_ value: Int64) { literal = String(value) }
 
     /// Creates a number, or returns `nil` for infinity and NaN, which JSON does not support.
-    public init?(_ value: Double) {
+    package init?(_ value: Double) {
         guard value.isFinite else { return nil }
         literal = value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : "\(value)"
     }
@@ -106,7 +106,7 @@ public struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     ///
     /// If it matters for security, reject an object with duplicates, because RFC 8259 section 4 does not define which
     /// one counts.
-    public var duplicatedNames: [String] {
+    package var duplicatedNames: [String] {
         guard members.count > 1 else { return [] }
         // For few names, comparing is faster than a set.
         if members.count <= 24 {
@@ -146,7 +146,7 @@ extension JSONValue {
     public var isNull: Bool { self == .null }
 
     /// The kind of value, for messages: "a string", "an object".
-    public var kind: String {
+    package var kind: String {
         switch self {
         case .null: "null"
         case .bool: "a Boolean"

@@ -1,5 +1,5 @@
 /// The layout of written JSON.
-public enum JSONLayout: Sendable {
+package enum JSONLayout: Sendable {
     /// On one line, without spaces.
     case compact
     /// Indented by two spaces, with one member per line.
@@ -12,19 +12,20 @@ extension JSONValue {
     /// Escapes control characters and other characters that could control a terminal or hide text: DEL, the C1
     /// controls, bidirectional controls, line separators, zero-width characters and tags. All other characters are
     /// unchanged.
-    public func serialized(_ layout: JSONLayout = .compact) -> [UInt8] {
+    package func serialized(_ layout: JSONLayout = .compact) -> [UInt8] {
         var output: [UInt8] = []
         write(to: &output, layout, indent: 0)
         return output
     }
 
     /// Returns the JSON as a string.
-    public func text(_ layout: JSONLayout = .compact) -> String {
-        String(decoding: serialized(layout), as: UTF8.self)
-    }
+    public func text() -> String { text(.compact) }
+
+    /// The JSON text as a string.
+    package func text(_ layout: JSONLayout) -> String { String(decoding: serialized(layout), as: UTF8.self) }
 
     /// Appends the JSON.
-    public func write(to output: inout [UInt8], _ layout: JSONLayout = .compact, indent: Int = 0) {
+    package func write(to output: inout [UInt8], _ layout: JSONLayout = .compact, indent: Int = 0) {
         switch self {
         case .null: output.append(contentsOf: "null".utf8)
         case .bool(let value): output.append(contentsOf: (value ? "true" : "false").utf8)

@@ -71,7 +71,7 @@ private func readTokenResponse(_ bytes: [UInt8]) {
                     require(!"\(tokens)".contains(token.value), "no description has a token")
                 }
             }
-            require((tokens.expiresIn ?? 0) >= 0, "a lifetime is not negative")
+            require((tokens.expiresIn ?? .zero) >= .zero, "a lifetime is not negative")
         } catch { _ = error.description }
     }
     _ = try? Introspection.read(response, now: 0)

@@ -34,7 +34,8 @@ import Testing
         let clock = TestClock()
         let start = clock.now
         try await clock.sleep(for: .seconds(90))
-        #expect(clock.now.timeIntervalSince(start) == 90 && clock.uptime == 90 && clock.waits == [.seconds(90)])
+        #expect(
+            clock.now.timeIntervalSince(start) == 90 && clock.uptime == .seconds(90) && clock.waits == [.seconds(90)])
     }
 
     @Test func `with waitsForTheTest a sleep ends when the test advances the clock`() async throws {

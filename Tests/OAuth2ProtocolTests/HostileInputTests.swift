@@ -68,7 +68,7 @@ struct HostileInputTests {
             _ = try? AuthorizationResponse(redirect: text)
             _ = AuthenticationChallenge.challenges(in: ["WWW-Authenticate": text])
             _ = try? RedirectURI(text)
-            _ = HTTPResponse(status: 503, fields: ["Retry-After": text, "Date": text]).retryAfterSeconds
+            _ = HTTPResponse(status: 503, fields: ["Retry-After": text, "Date": text]).retryDelay
         }
         // Some damaged responses stay valid; otherwise the test would check only rejections.
         #expect(read > 20)
@@ -112,7 +112,7 @@ struct HostileInputTests {
     func `Retry-After is read as seconds or as a date relative to Date`(value: String, date: String?, seconds: Int?) {
         var fields: HTTPFields = ["Retry-After": value]
         fields["Date"] = date
-        #expect(HTTPResponse(status: 503, fields: fields).retryAfterSeconds == seconds)
+        #expect(HTTPResponse(status: 503, fields: fields).retryDelay == seconds.map { .seconds($0) })
     }
 
     @Test(arguments: [

@@ -56,9 +56,9 @@ func expectToken(_ response: TokenResponse, _ expect: JSONObject, sourceLocation
     #expect(response.idToken?.value == token["id_token"]?.string, sourceLocation: sourceLocation)
     #expect(response.scope?.tokens == token.texts("scope"), sourceLocation: sourceLocation)
     if let least = token["expires_in"]?.object?.int("at_least") {
-        #expect(response.expiresIn ?? 0 >= least, sourceLocation: sourceLocation)
+        #expect(response.expiresIn ?? .zero >= .seconds(least), sourceLocation: sourceLocation)
     } else {
-        #expect(response.expiresIn == token.int("expires_in"), sourceLocation: sourceLocation)
+        #expect(response.expiresIn == token.int("expires_in").map { .seconds($0) }, sourceLocation: sourceLocation)
     }
     for member in (token["extra"]?.object ?? [:]).members {
         #expect(response.additional[member.name] == member.value, sourceLocation: sourceLocation)
@@ -87,7 +87,7 @@ struct ProviderQuirkTests {
             let response = try TokenResponse.read(answer, expecting: expectation, quirks: quirks)
             #expect(response.idToken?.value == token && response.refreshToken != nil)
             // Only the access token has a lifetime here: a refresh token lifetime of 0 has no effect.
-            #expect(response.expiresIn == (vector.id == "PQ-038" ? 300 : 3600))
+            #expect(response.expiresIn == .seconds(vector.id == "PQ-038" ? 300 : 3600))
             let expect = try #require(vector.expect[quirks == .strict ? "strict" : "compat"]?.object)
             #expect(expect["outcome"] == "see_id_token_files")
             if let lifetime = expect["refresh_token_lifetime"] {
@@ -130,7 +130,7 @@ struct ProviderQuirkTests {
         } catch {
             expectFailure(error, expect)
             if let interval = expect.int("new_interval_at_least"), case .provider(let provider) = error {
-                #expect(provider.interval == interval)
+                #expect(provider.interval == .seconds(interval))
             }
         }
     }
@@ -189,7 +189,7 @@ struct ProviderQuirkTests {
         ])
         let tokens = try TokenResponse.read(response)
         #expect(tokens.accessToken == Secret("act") && tokens.refreshToken == Secret("rft"))
-        #expect(tokens.expiresIn == 86400)
+        #expect(tokens.expiresIn == .seconds(86400))
         #expect(throws: OAuth2Error.self) { try TokenResponse.read(response, quirks: .strict) }
     }
 

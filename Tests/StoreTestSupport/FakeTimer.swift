@@ -50,7 +50,7 @@ extension Dependencies {
     ///
     /// The limit of waits for a lock, which storages measure themselves, is ten minutes, multiplied by ``TestTime/factor``.
     package mutating func useTestTime(_ timer: FakeTimer = FakeTimer()) {
-        uptime = { timer.uptime }
+        uptime = { .seconds(timer.uptime) }
         self.timer = { try await timer.sleep($0) }
         refreshTimeout = .seconds(TestTime.seconds(600))
     }

@@ -1,6 +1,6 @@
 import Platform
-public import HTTPExchange
-public import OAuth2AccountStore
+import HTTPExchange
+import OAuth2AccountStore
 
 extension Account {
     /// Returns the directory of the account, of the kind in the settings of its type.
@@ -36,7 +36,7 @@ extension AccountType {
     /// Plans a query for this type's directory without sending a request. ``UserDirectory/pages(of:)`` sends it.
     ///
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` or `invalidQuery`, with an alternative.
-    public func plan(_ query: UserQuery) throws(DirectoryError) -> SearchPlan {
+    package func plan(_ query: UserQuery) throws(DirectoryError) -> SearchPlan {
         switch directory {
         case .graph: try SearchPlan(query)
         case .scim: SearchPlan(query, .cursor(try query.scimRequest()))
@@ -52,7 +52,7 @@ extension AccountType {
     ///   ``UserDirectory/count(of:)-(UserQuery)``.
     /// - Returns: `nil` if the settings contain no URL of a directory.
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` or `invalidQuery`, with an alternative.
-    public func explanation(of query: UserQuery, countOnly: Bool = false) throws(DirectoryError) -> String? {
+    package func explanation(of query: UserQuery, countOnly: Bool = false) throws(DirectoryError) -> String? {
         guard var base = graphAPI?.absoluteString else { return nil }
         while base.hasSuffix("/") { base.removeLast() }
         if directory == .graph { base += "/" + graphVersion }
@@ -65,7 +65,7 @@ extension AccountType {
     /// Returns the filter of a query in the language of this type's directory, or `nil` if the query finds all users.
     ///
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` or `invalidQuery`.
-    public func filterText(of query: UserQuery) throws(DirectoryError) -> String? {
+    package func filterText(of query: UserQuery) throws(DirectoryError) -> String? {
         switch directory {
         case .graph: try query.graphFilterText()
         case .scim: try query.scimRequest().filter

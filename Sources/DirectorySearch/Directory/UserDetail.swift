@@ -1,4 +1,4 @@
-public import Platform
+import Platform
 
 /// One user and the related objects.
 public struct UserDetail: Sendable, Equatable {
@@ -45,7 +45,7 @@ public struct UserDetail: Sendable, Equatable {
     public var photo: Part<ProfilePhoto> = .notRequested
 
     /// Creates a user without related objects.
-    public init(user: User) { self.user = user }
+    package init(user: User) { self.user = user }
 }
 
 /// The photo of a user.
@@ -56,7 +56,7 @@ public struct UserPhoto: Sendable, Equatable {
     public var mediaType: String?
 
     /// Creates a photo.
-    public init(bytes: Data, mediaType: String? = nil) {
+    package init(bytes: Data, mediaType: String? = nil) {
         self.bytes = bytes
         self.mediaType = mediaType
     }

@@ -6,7 +6,7 @@ public struct UserLookup: Sendable {
     public var result: Result<User, DirectoryError>
 
     /// Creates the result of a name.
-    public init(name: String, result: Result<User, DirectoryError>) {
+    package init(name: String, result: Result<User, DirectoryError>) {
         self.name = name
         self.result = result
     }

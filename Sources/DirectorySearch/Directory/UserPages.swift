@@ -39,7 +39,7 @@ public struct UserPages: AsyncSequence, Sendable {
     /// Returns a source without prefetching, for a program that loads the next page at the user's request.
     ///
     /// A source is a value: after an error of a copy, the original can load the page again.
-    public func makeSource() -> any UserPageSource { makePages() }
+    package func makeSource() -> any UserPageSource { makePages() }
 
     /// An iterator over the pages.
     public struct Iterator: AsyncIteratorProtocol, Sendable {

@@ -1,4 +1,4 @@
-public import Platform
+import Platform
 
 /// An error of a directory.
 ///
@@ -73,7 +73,7 @@ public struct DirectoryError: Error, Sendable, Equatable {
     public var retryAt: Date?
 
     /// Creates an error.
-    public init(
+    package init(
         _ kind: Kind, status: Int? = nil, code: String? = nil, message: String? = nil, requestID: String? = nil,
         clientRequestID: String? = nil, date: Date? = nil, retryAfter: Duration? = nil, retryAt: Date? = nil
     ) {
@@ -110,13 +110,13 @@ extension DirectoryError: CustomStringConvertible {
     }
 
     /// The service's message in one line, with control and bidirectional characters escaped, or `nil` without one.
-    public var displayMessage: String? {
+    package var displayMessage: String? {
         guard let message, !message.isBlank else { return nil }
         return message.visible()
     }
 
     /// The error in one sentence without a full stop.
-    public var summary: String {
+    package var summary: String {
         switch kind {
         case .emptySearch: "there is nothing to search for: the text is empty"
         case .invalidQuery(let reason): "the query cannot be sent: \(reason)"

@@ -1,4 +1,4 @@
-public import Platform
+import Platform
 
 /// A remedy for a problem of a directory or of an offline copy.
 public enum DirectoryRemedy: SuggestedAction {

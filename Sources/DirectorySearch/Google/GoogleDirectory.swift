@@ -8,21 +8,21 @@ import StrictJSON
 /// ``User/userPrincipalName``. A query that Google does not support, such as "or", throws an error with an alternative.
 ///
 /// The signed-in user must be an administrator, or have a role that may read users.
-public struct GoogleDirectory: UserDirectory {
+package struct GoogleDirectory: UserDirectory {
     /// The scope for reading users.
-    public static let scope = "https://www.googleapis.com/auth/admin.directory.user.readonly"
+    package static let scope = "https://www.googleapis.com/auth/admin.directory.user.readonly"
     /// The scope for reading a user's groups.
-    public static let groupScope = "https://www.googleapis.com/auth/admin.directory.group.readonly"
+    package static let groupScope = "https://www.googleapis.com/auth/admin.directory.group.readonly"
     /// The URL of the API.
-    public static let base = "https://admin.googleapis.com/admin/directory/v1"
+    package static let base = "https://admin.googleapis.com/admin/directory/v1"
 
     private let directory: CursorPagedDirectory
 
     /// Creates the directory of this client. The client's base is ``base``.
-    public init(client: DirectoryClient) { self.init { client } }
+    package init(client: DirectoryClient) { self.init { client } }
 
     /// Creates a directory whose client is created at the start of each operation. Its errors are thrown unchanged.
-    public init(makeClient: @escaping @Sendable () async throws -> DirectoryClient) {
+    package init(makeClient: @escaping @Sendable () async throws -> DirectoryClient) {
         // Google returns all properties and ignores the selection.
         directory = CursorPagedDirectory(makeClient, speaking: .google, Self.cursorProtocol) {
             name, _, client, budget in
@@ -31,15 +31,15 @@ public struct GoogleDirectory: UserDirectory {
     }
 
     /// Returns the users of a query, page by page. The first page sends the first request.
-    public func pages(matching query: UserQuery) -> UserPages { directory.pages(of: query) }
+    package func pages(matching query: UserQuery) -> UserPages { directory.pages(of: query) }
 
     /// Returns the users of a planned query, page by page.
-    public func pages(of plan: SearchPlan) -> UserPages { directory.pages(of: plan.query, plan.request) }
+    package func pages(of plan: SearchPlan) -> UserPages { directory.pages(of: plan.query, plan.request) }
 
     /// Throws an error, because Google's directory has no URL for the signed-in user.
     ///
     /// - Throws: ``DirectoryError`` of the kind `notSupported`. It sends no request.
-    public func me(select: [String] = UserQuery.defaultProperties) async throws -> User {
+    package func me(select: [String] = UserQuery.defaultProperties) async throws -> User {
         throw DirectoryError(
             .notSupported,
             message: "Google's directory has no address for the signed-in person; ask by the mail address instead")
@@ -49,14 +49,14 @@ public struct GoogleDirectory: UserDirectory {
     ///
     /// - Throws: ``DirectoryError`` of the kind `notFound` if there is no such user, `emptySearch` for an empty name;
     ///   the errors of the transport and the authorization; `CancellationError`.
-    public func user(_ name: String, select: [String] = UserQuery.defaultProperties) async throws -> User {
+    package func user(_ name: String, select: [String] = UserQuery.defaultProperties) async throws -> User {
         try await directory.user(name, select)
     }
 
     /// Returns one user and the related objects, without a photo. Groups need ``groupScope``.
     ///
     /// - Throws: The same errors as ``user(_:select:)``. The error of a part is in the part.
-    public func detail(
+    package func detail(
         of name: String, select: [String] = UserQuery.defaultProperties,
         parts: Set<UserDetail.PartName> = Set(UserDetail.PartName.allCases)
     ) async throws -> UserDetail {
@@ -74,7 +74,7 @@ public struct GoogleDirectory: UserDirectory {
     }
 
     /// Looks up users by identifier or mail address, a few concurrently, in the order of the names.
-    public func lookUp<Names: AsyncSequence & Sendable>(
+    package func lookUp<Names: AsyncSequence & Sendable>(
         _ names: Names, select: [String] = UserQuery.defaultProperties
     ) -> UserLookups where Names.Element == String, Names.AsyncIterator: Sendable {
         directory.lookUp(names, select)

@@ -154,7 +154,7 @@ extension UserQuery {
     ///
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a value is empty, `invalidQuery` with an alternative
     ///   if Google does not support the query.
-    public func googleRequest() throws(DirectoryError) -> DirectoryRequest {
+    package func googleRequest() throws(DirectoryError) -> DirectoryRequest {
         try checkOptions(of: "Google's directory")
         if countsTotal {
             throw .invalidQuery("Google's directory does not say how many there are; ask without the total")

@@ -1,6 +1,6 @@
 import Platform
-public import HTTPExchange
-public import StrictJSON
+import HTTPExchange
+import StrictJSON
 
 /// A request of a batch, sent by GET below the service's URL, and the reader of its response.
 ///
@@ -12,7 +12,7 @@ public import StrictJSON
 /// ```
 ///
 /// If a part is invalid, such as the user of an empty name, only that part fails.
-public struct BatchPart<Value: Sendable>: Sendable {
+package struct BatchPart<Value: Sendable>: Sendable {
     /// The request, or the reason why it is invalid.
     let item: Result<BatchItem, DirectoryError>
     let read: @Sendable (DirectoryClient.Response) throws(DirectoryError) -> Value
@@ -36,7 +36,7 @@ public struct BatchPart<Value: Sendable>: Sendable {
     ///   - permissions: The permissions that the request needs, for the error if they are missing.
     ///   - read: Reads a response of status 200. The part fails with its ``DirectoryError``; any other error means an
     ///     unreadable response.
-    public init(
+    package init(
         get segments: [String], options: KeyValuePairs<String, String> = [:], isAdvanced: Bool = false,
         permissions: [String] = [], read: @escaping @Sendable (HTTPResponse) throws -> Value
     ) {
@@ -80,7 +80,7 @@ extension BatchPart where Value == JSONObject {
     /// Creates a custom request whose response is an object.
     ///
     /// See ``init(get:options:isAdvanced:permissions:read:)`` for the parameters.
-    public init(
+    package init(
         get segments: [String], options: KeyValuePairs<String, String> = [:], isAdvanced: Bool = false,
         permissions: [String] = []
     ) {
@@ -102,21 +102,21 @@ extension BatchPart where Value == User {
     /// It does not find a user by another mail address: use ``GraphDirectory/lookUp(_:select:)``.
     ///
     /// - Parameter expand: A relation to load with the user.
-    public static func user(
+    package static func user(
         _ identifierOrName: String, select: [String] = UserQuery.defaultProperties, expand: UserExpansion? = nil
     ) -> BatchPart {
         BatchPart(user: try item(identifierOrName, select, expand))
     }
 
     /// Returns the request for the signed-in user.
-    public static func me(select: [String] = UserQuery.defaultProperties) -> BatchPart {
+    package static func me(select: [String] = UserQuery.defaultProperties) -> BatchPart {
         BatchPart(user: BatchItem(target: "me?\(try Selection(select).options)", permissions: ["User.Read"]))
     }
 
     /// Returns the request for a user's manager, by the user's identifier or sign-in name.
     ///
     /// Fails with the kind `notFound` if the user has no manager.
-    public static func manager(
+    package static func manager(
         of identifierOrName: String, select: [String] = UserQuery.defaultProperties
     ) -> BatchPart {
         BatchPart(
@@ -137,7 +137,7 @@ extension BatchPart where Value == User {
 
 extension BatchPart where Value == UserPage {
     /// Returns the request for a search's first page. ``GraphDirectory/pages(matching:)`` loads all pages.
-    public static func page(of query: UserQuery) -> BatchPart {
+    package static func page(of query: UserQuery) -> BatchPart {
         BatchPart(BatchItem(try query.plan())) { response throws(DirectoryError) in
             var page = try response.page().page
             if let limit = query.limit, page.users.count > limit {
@@ -151,7 +151,7 @@ extension BatchPart where Value == UserPage {
 
 extension BatchPart where Value == Int {
     /// Returns the request for the number of matching users.
-    public static func count(of query: UserQuery) -> BatchPart {
+    package static func count(of query: UserQuery) -> BatchPart {
         BatchPart(BatchItem(try query.countPlan())) { response throws(DirectoryError) in try response.number() }
     }
 }
@@ -160,7 +160,7 @@ extension BatchPart where Value == UserPhoto {
     /// Returns the request for a user's photo, by identifier or sign-in name.
     ///
     /// Fails with the kind `notFound` if the user has no photo.
-    public static func photo(of identifierOrName: String) -> BatchPart {
+    package static func photo(of identifierOrName: String) -> BatchPart {
         BatchPart(
             BatchItem(
                 target: "\(try UserPath(identifierOrName).text)/photo/$value",

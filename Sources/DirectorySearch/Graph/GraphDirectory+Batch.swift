@@ -22,7 +22,7 @@ extension GraphDirectory {
     ///
     /// - Throws: ``DirectoryError`` if a batch as a whole fails; the errors of the transport and the authorization;
     ///   `CancellationError`. The error of a part is its result.
-    public func batch<Value>(_ parts: [BatchPart<Value>]) async throws -> [Result<Value, DirectoryError>] {
+    package func batch<Value>(_ parts: [BatchPart<Value>]) async throws -> [Result<Value, DirectoryError>] {
         guard !parts.isEmpty else { return [] }
         let client = try await makeClient()
         return try await client.batch(parts, budget: client.makeBudget())
@@ -37,7 +37,7 @@ extension GraphDirectory {
     /// ```
     ///
     /// - Throws: The same errors as ``batch(_:)-([BatchPart<Value>])``.
-    public func batch<First, Second, each Value>(
+    package func batch<First, Second, each Value>(
         _ first: BatchPart<First>, _ second: BatchPart<Second>, _ part: repeat BatchPart<each Value>
     ) async throws -> (
         Result<First, DirectoryError>, Result<Second, DirectoryError>, repeat Result<each Value, DirectoryError>

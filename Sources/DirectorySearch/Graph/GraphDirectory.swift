@@ -13,12 +13,12 @@ public struct GraphDirectory: UserDirectory {
     let makeClient: @Sendable () async throws -> DirectoryClient
 
     /// Creates the directory of this client.
-    public init(client: DirectoryClient) { makeClient = { client } }
+    package init(client: DirectoryClient) { makeClient = { client } }
 
     /// Creates a directory whose client is created at the start of each operation.
     ///
     /// Its errors are thrown unchanged.
-    public init(makeClient: @escaping @Sendable () async throws -> DirectoryClient) {
+    package init(makeClient: @escaping @Sendable () async throws -> DirectoryClient) {
         self.makeClient = makeClient
     }
 

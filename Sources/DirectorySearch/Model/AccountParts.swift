@@ -1,5 +1,5 @@
-public import Platform
-public import StrictJSON
+import Platform
+import StrictJSON
 
 /// A sign-in identity. Every property can be missing.
 public struct ObjectIdentity: GraphObject {
@@ -29,21 +29,21 @@ public struct ObjectIdentity: GraphObject {
 }
 
 /// The required changes of a password. The service never returns the password. Every property can be missing.
-public struct PasswordProfile: GraphObject {
+package struct PasswordProfile: GraphObject {
     /// All members, including those without a property here.
-    public var json: JSONObject
+    package var json: JSONObject
 
     /// Creates an object with these members.
-    public init(json: JSONObject) { self.json = json }
+    package init(json: JSONObject) { self.json = json }
 
     /// Whether the user must change it at the next sign-in.
-    public var forceChangePasswordNextSignIn: Bool? {
+    package var forceChangePasswordNextSignIn: Bool? {
         get { bool("forceChangePasswordNextSignIn") }
         set { set("forceChangePasswordNextSignIn", newValue) }
     }
 
     /// Whether the user must change it at the next sign-in, after a second factor.
-    public var forceChangePasswordNextSignInWithMfa: Bool? {
+    package var forceChangePasswordNextSignInWithMfa: Bool? {
         get { bool("forceChangePasswordNextSignInWithMfa") }
         set { set("forceChangePasswordNextSignInWithMfa", newValue) }
     }
@@ -95,48 +95,48 @@ public struct SignInActivity: GraphObject {
 }
 
 /// Identifiers of certificates. Every property can be missing.
-public struct AuthorizationInfo: GraphObject {
+package struct AuthorizationInfo: GraphObject {
     /// All members, including those without a property here.
-    public var json: JSONObject
+    package var json: JSONObject
 
     /// Creates an object with these members.
-    public init(json: JSONObject) { self.json = json }
+    package init(json: JSONObject) { self.json = json }
 
     /// The identifiers, such as `X509:<PN>ada@contoso.com`.
-    public var certificateUserIDs: [String] {
+    package var certificateUserIDs: [String] {
         get { texts("certificateUserIds") }
         set { set("certificateUserIds", newValue) }
     }
 }
 
 /// A synchronization error of an account. Every property can be missing.
-public struct OnPremisesProvisioningError: GraphObject {
+package struct OnPremisesProvisioningError: GraphObject {
     /// All members, including those without a property here.
-    public var json: JSONObject
+    package var json: JSONObject
 
     /// Creates an object with these members.
-    public init(json: JSONObject) { self.json = json }
+    package init(json: JSONObject) { self.json = json }
 
     /// The category, such as `PropertyConflict`.
-    public var category: String? {
+    package var category: String? {
         get { text("category") }
         set { set("category", newValue) }
     }
 
     /// The property that caused the error.
-    public var propertyCausingError: String? {
+    package var propertyCausingError: String? {
         get { text("propertyCausingError") }
         set { set("propertyCausingError", newValue) }
     }
 
     /// The value of the property.
-    public var value: String? {
+    package var value: String? {
         get { text("value") }
         set { set("value", newValue) }
     }
 
     /// The date of the error.
-    public var occurredDateTime: Date? {
+    package var occurredDateTime: Date? {
         get { date("occurredDateTime") }
         set { set("occurredDateTime", newValue) }
     }

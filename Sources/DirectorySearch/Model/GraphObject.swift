@@ -1,5 +1,5 @@
 import Platform
-public import StrictJSON
+import StrictJSON
 
 /// An object of the service as a value. It contains the members as received, and its properties read them.
 ///

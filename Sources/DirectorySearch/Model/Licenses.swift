@@ -1,5 +1,5 @@
-public import Platform
-public import StrictJSON
+import Platform
+import StrictJSON
 
 /// A license. Every property can be missing.
 public struct AssignedLicense: GraphObject {
@@ -23,132 +23,132 @@ public struct AssignedLicense: GraphObject {
 }
 
 /// The assignment of a license. Every property can be missing.
-public struct LicenseAssignmentState: GraphObject {
+package struct LicenseAssignmentState: GraphObject {
     /// All members, including those without a property here.
-    public var json: JSONObject
+    package var json: JSONObject
 
     /// Creates an object with these members.
-    public init(json: JSONObject) { self.json = json }
+    package init(json: JSONObject) { self.json = json }
 
     /// The identifier of the product.
-    public var skuID: UUID? {
+    package var skuID: UUID? {
         get { identifier("skuId") }
         set { set("skuId", newValue) }
     }
 
     /// The group that assigns the license, or `nil` for a direct assignment.
-    public var assignedByGroup: String? {
+    package var assignedByGroup: String? {
         get { text("assignedByGroup") }
         set { set("assignedByGroup", newValue) }
     }
 
     /// The identifiers of the disabled plans.
-    public var disabledPlans: [String] {
+    package var disabledPlans: [String] {
         get { texts("disabledPlans") }
         set { set("disabledPlans", newValue) }
     }
 
     /// `Active`, `ActiveWithError`, `Disabled` or `Error`.
-    public var state: String? {
+    package var state: String? {
         get { text("state") }
         set { set("state", newValue) }
     }
 
     /// The error, such as `CountViolation`, or `None`.
-    public var error: String? {
+    package var error: String? {
         get { text("error") }
         set { set("error", newValue) }
     }
 
     /// The date of the last change.
-    public var lastUpdatedDateTime: Date? {
+    package var lastUpdatedDateTime: Date? {
         get { date("lastUpdatedDateTime") }
         set { set("lastUpdatedDateTime", newValue) }
     }
 }
 
 /// A plan of a license. Every property can be missing.
-public struct AssignedPlan: GraphObject {
+package struct AssignedPlan: GraphObject {
     /// All members, including those without a property here.
-    public var json: JSONObject
+    package var json: JSONObject
 
     /// Creates an object with these members.
-    public init(json: JSONObject) { self.json = json }
+    package init(json: JSONObject) { self.json = json }
 
     /// The service, such as `exchange`.
-    public var service: String? {
+    package var service: String? {
         get { text("service") }
         set { set("service", newValue) }
     }
 
     /// The identifier of the plan.
-    public var servicePlanID: UUID? {
+    package var servicePlanID: UUID? {
         get { identifier("servicePlanId") }
         set { set("servicePlanId", newValue) }
     }
 
     /// `Enabled`, `Warning`, `Suspended`, `Deleted` or `LockedOut`.
-    public var capabilityStatus: String? {
+    package var capabilityStatus: String? {
         get { text("capabilityStatus") }
         set { set("capabilityStatus", newValue) }
     }
 
     /// The date of the assignment.
-    public var assignedDateTime: Date? {
+    package var assignedDateTime: Date? {
         get { date("assignedDateTime") }
         set { set("assignedDateTime", newValue) }
     }
 }
 
 /// A provisioned plan. Every property can be missing.
-public struct ProvisionedPlan: GraphObject {
+package struct ProvisionedPlan: GraphObject {
     /// All members, including those without a property here.
-    public var json: JSONObject
+    package var json: JSONObject
 
     /// Creates an object with these members.
-    public init(json: JSONObject) { self.json = json }
+    package init(json: JSONObject) { self.json = json }
 
     /// The service.
-    public var service: String? {
+    package var service: String? {
         get { text("service") }
         set { set("service", newValue) }
     }
 
     /// The status of the license, such as `Enabled`.
-    public var capabilityStatus: String? {
+    package var capabilityStatus: String? {
         get { text("capabilityStatus") }
         set { set("capabilityStatus", newValue) }
     }
 
     /// The status of the provisioning, such as `Success`.
-    public var provisioningStatus: String? {
+    package var provisioningStatus: String? {
         get { text("provisioningStatus") }
         set { set("provisioningStatus", newValue) }
     }
 }
 
 /// An error reported by a service. Every property can be missing.
-public struct ServiceProvisioningError: GraphObject {
+package struct ServiceProvisioningError: GraphObject {
     /// All members, including those without a property here.
-    public var json: JSONObject
+    package var json: JSONObject
 
     /// Creates an object with these members.
-    public init(json: JSONObject) { self.json = json }
+    package init(json: JSONObject) { self.json = json }
 
     /// The service.
-    public var serviceInstance: String? {
+    package var serviceInstance: String? {
         get { text("serviceInstance") }
         set { set("serviceInstance", newValue) }
     }
 
     /// Whether the error is fixed.
-    public var isResolved: Bool? {
+    package var isResolved: Bool? {
         get { bool("isResolved") }
         set { set("isResolved", newValue) }
     }
 
     /// The date of the error.
-    public var createdDateTime: Date? {
+    package var createdDateTime: Date? {
         get { date("createdDateTime") }
         set { set("createdDateTime", newValue) }
     }

@@ -1,4 +1,4 @@
-public import StrictJSON
+import StrictJSON
 
 /// The position of a user in the organization. Every property can be missing.
 public struct EmployeeOrgData: GraphObject {
@@ -22,51 +22,51 @@ public struct EmployeeOrgData: GraphObject {
 }
 
 /// Settings of a mailbox. Every property can be missing.
-public struct MailboxSettings: GraphObject {
+package struct MailboxSettings: GraphObject {
     /// All members, including those without a property here.
-    public var json: JSONObject
+    package var json: JSONObject
 
     /// Creates an object with these members.
-    public init(json: JSONObject) { self.json = json }
+    package init(json: JSONObject) { self.json = json }
 
     /// The time zone.
-    public var timeZone: String? {
+    package var timeZone: String? {
         get { text("timeZone") }
         set { set("timeZone", newValue) }
     }
 
     /// The format of dates.
-    public var dateFormat: String? {
+    package var dateFormat: String? {
         get { text("dateFormat") }
         set { set("dateFormat", newValue) }
     }
 
     /// The format of times.
-    public var timeFormat: String? {
+    package var timeFormat: String? {
         get { text("timeFormat") }
         set { set("timeFormat", newValue) }
     }
 
     /// The identifier of the archive folder.
-    public var archiveFolder: String? {
+    package var archiveFolder: String? {
         get { text("archiveFolder") }
         set { set("archiveFolder", newValue) }
     }
 
     /// The language and region.
-    public var language: JSONObject? {
+    package var language: JSONObject? {
         get { object("language") }
         set { set("language", newValue) }
     }
 
     /// The working hours.
-    public var workingHours: JSONObject? {
+    package var workingHours: JSONObject? {
         get { object("workingHours") }
         set { set("workingHours", newValue) }
     }
 
     /// The automatic replies while the user is away.
-    public var automaticRepliesSetting: JSONObject? {
+    package var automaticRepliesSetting: JSONObject? {
         get { object("automaticRepliesSetting") }
         set { set("automaticRepliesSetting", newValue) }
     }

@@ -1,4 +1,4 @@
-public import Platform
+import Platform
 
 // MARK: The account
 
@@ -96,7 +96,7 @@ extension User {
     }
 
     /// The identifiers of certificates for sign-in.
-    public var authorizationInfo: AuthorizationInfo? {
+    package var authorizationInfo: AuthorizationInfo? {
         get { part("authorizationInfo") }
         set { set("authorizationInfo", newValue) }
     }
@@ -108,7 +108,7 @@ extension User {
     }
 
     /// The required changes of the password.
-    public var passwordProfile: PasswordProfile? {
+    package var passwordProfile: PasswordProfile? {
         get { part("passwordProfile") }
         set { set("passwordProfile", newValue) }
     }

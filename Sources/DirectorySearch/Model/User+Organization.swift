@@ -1,5 +1,5 @@
-public import Platform
-public import StrictJSON
+import Platform
+import StrictJSON
 
 // MARK: Licenses, and data from the directory on premises
 
@@ -23,25 +23,25 @@ extension User {
     }
 
     /// The assignment of each license.
-    public var licenseAssignmentStates: [LicenseAssignmentState] {
+    package var licenseAssignmentStates: [LicenseAssignmentState] {
         get { parts("licenseAssignmentStates") }
         set { set("licenseAssignmentStates", newValue) }
     }
 
     /// The plans of the licenses.
-    public var assignedPlans: [AssignedPlan] {
+    package var assignedPlans: [AssignedPlan] {
         get { parts("assignedPlans") }
         set { set("assignedPlans", newValue) }
     }
 
     /// The provisioned plans.
-    public var provisionedPlans: [ProvisionedPlan] {
+    package var provisionedPlans: [ProvisionedPlan] {
         get { parts("provisionedPlans") }
         set { set("provisionedPlans", newValue) }
     }
 
     /// The errors of services during provisioning.
-    public var serviceProvisioningErrors: [ServiceProvisioningError] {
+    package var serviceProvisioningErrors: [ServiceProvisioningError] {
         get { parts("serviceProvisioningErrors") }
         set { set("serviceProvisioningErrors", newValue) }
     }
@@ -89,7 +89,7 @@ extension User {
     }
 
     /// The errors of the synchronization.
-    public var onPremisesProvisioningErrors: [OnPremisesProvisioningError] {
+    package var onPremisesProvisioningErrors: [OnPremisesProvisioningError] {
         get { parts("onPremisesProvisioningErrors") }
         set { set("onPremisesProvisioningErrors", newValue) }
     }

@@ -1,4 +1,4 @@
-public import Platform
+import Platform
 
 // MARK: Name, organization and addresses
 

@@ -1,4 +1,4 @@
-public import Platform
+import Platform
 
 // MARK: Related users, groups, and the profile
 
@@ -112,7 +112,7 @@ extension User {
     }
 
     /// Time zone, language and working hours of the mailbox. For one user only.
-    public var mailboxSettings: MailboxSettings? {
+    package var mailboxSettings: MailboxSettings? {
         get { part("mailboxSettings") }
         set { set("mailboxSettings", newValue) }
     }

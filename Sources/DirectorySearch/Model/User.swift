@@ -1,4 +1,4 @@
-public import StrictJSON
+import StrictJSON
 
 /// A user in a directory.
 ///
@@ -20,7 +20,7 @@ public struct User: GraphObject, Identifiable {
     public init(json object: JSONObject) { content = .object(object) }
 
     /// Creates a user from a part of a response. Without an object, the user has no properties.
-    public init(json slice: JSONSlice) { content = slice.isObject ? .text(slice) : .object(JSONObject()) }
+    package init(json slice: JSONSlice) { content = slice.isObject ? .text(slice) : .object(JSONObject()) }
 
     /// Returns the same user with a copy of its bytes, without its page.
     ///

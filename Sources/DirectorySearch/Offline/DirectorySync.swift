@@ -1,5 +1,5 @@
 import Platform
-public import OAuth2AccountStore
+import OAuth2AccountStore
 
 /// Updates the offline copy of an account with `/users/delta`, one page at a time.
 ///
@@ -39,7 +39,7 @@ public actor DirectorySync {
     }
 
     /// The copy that this sync updates.
-    public nonisolated let index: OfflineIndex
+    package nonisolated let index: OfflineIndex
     private let makeClient: @Sendable () async throws -> DirectoryClient
     private let requestedProperties: [String]?
     private let maximumUsers: Int
@@ -57,7 +57,7 @@ public actor DirectorySync {
     /// The default maximum number of users: the number of objects that Microsoft Entra allows in a large tenant.
     public static let defaultMaximumUsers = 5_000_000
     /// The upper bound for the maximum number of users.
-    public static let largestMaximumUsers = 100_000_000
+    package static let largestMaximumUsers = 100_000_000
     /// The maximum size of the copy: a fixed part and a part per user.
     private static let maximumSize = (fixed: 64 << 20, perUser: 4 << 10)
 
@@ -118,7 +118,7 @@ public actor DirectorySync {
     ///
     /// - Returns: The progress so far. In the phase `current` the sync is complete, and another step loads new changes.
     /// - Throws: The same errors as ``run(_:)``.
-    public func step() async throws -> Progress {
+    package func step() async throws -> Progress {
         try Task.checkCancellation()
         let client = try await currentClient()
         var (stored, state) = try openedState(client)

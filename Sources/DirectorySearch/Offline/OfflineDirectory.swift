@@ -1,5 +1,5 @@
 import Platform
-public import OAuth2AccountStore
+import OAuth2AccountStore
 import StrictJSON
 
 /// The users in an account's offline copy. It sends no requests.
@@ -15,7 +15,7 @@ import StrictJSON
 /// Users have the saved properties; others are missing, as in a response to a query that does not select them.
 public actor OfflineDirectory {
     /// The copy.
-    public nonisolated let index: OfflineIndex
+    package nonisolated let index: OfflineIndex
     private let thread = SerialThread()
     private var database: OfflineDatabase?
 
@@ -37,7 +37,7 @@ public actor OfflineDirectory {
     /// - Returns: An empty list for a search text without letters and digits.
     /// - Throws: ``OfflineIndexError``, `StorageError`; ``DirectoryError`` of the kind `notInCopy` if the copy contains
     ///   neither names nor addresses.
-    public func users(typed text: String, limit: Int = 50) throws -> [User] {
+    package func users(typed text: String, limit: Int = 50) throws -> [User] {
         let text = SearchText(text)
         return try withDatabase { database in
             let saved = try database.state().properties
@@ -63,22 +63,22 @@ public actor OfflineDirectory {
     ///   - limit: The maximum number of users.
     /// - Throws: ``DirectoryError`` of the kinds `emptySearch` and `invalidQuery`, ``OfflineIndexError``,
     ///   `StorageError`, `CancellationError`.
-    public func users(matching filter: UserFilter?, select: [String]? = nil, limit: Int) throws -> [User] {
+    package func users(matching filter: UserFilter?, select: [String]? = nil, limit: Int) throws -> [User] {
         try page(matching: filter, select: select, after: Position(), limit: limit).users
     }
 
     /// A position in the list of matching users.
-    public struct Position: Sendable, Equatable {
+    package struct Position: Sendable, Equatable {
         var number: Int64 = 0
 
         /// Creates the position at the start.
-        public init() {}
+        package init() {}
     }
 
     /// Returns some of the matching users and the next position, or `nil` at the end.
     ///
     /// - Throws: The same errors as ``users(matching:select:limit:)``.
-    public func page(
+    package func page(
         matching filter: UserFilter?, select: [String]? = nil, after position: Position, limit: Int
     ) throws -> (users: [User], next: Position?) {
         _ = try filter?.odata()
@@ -116,7 +116,7 @@ public actor OfflineDirectory {
     /// Returns a summary of the copy.
     ///
     /// - Throws: ``OfflineIndexError``, `StorageError`.
-    public func summary() throws -> OfflineIndex.Summary { try withDatabase { try $0.summary() } }
+    package func summary() throws -> OfflineIndex.Summary { try withDatabase { try $0.summary() } }
 
     private func withDatabase<Value>(_ body: (OfflineDatabase) throws -> Value) throws -> Value {
         if database?.isCurrentFile == false { database = nil }

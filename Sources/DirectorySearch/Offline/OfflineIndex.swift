@@ -1,5 +1,5 @@
-public import Platform
-public import OAuth2AccountStore
+import Platform
+import OAuth2AccountStore
 
 /// The offline copy of the users that one account may read: an SQLite file in the folder of the store.
 ///
@@ -9,33 +9,33 @@ public import OAuth2AccountStore
 ///
 /// After you remove an account, remove its copy with ``forget(account:in:)``: after `signOut` or `remove`, or after the
 /// event of the store about a removed account.
-public struct OfflineIndex: Sendable, Equatable {
+package struct OfflineIndex: Sendable, Equatable {
     /// The identifier of the account.
-    public let account: Account.ID
+    package let account: Account.ID
     /// The folder of the file.
-    public let directory: StoreLocation
+    package let directory: StoreLocation
 
     /// Creates access to the copy of an account in a folder. Opens and creates no file.
-    public init(account: Account.ID, in directory: StoreLocation) {
+    package init(account: Account.ID, in directory: StoreLocation) {
         self.account = account
         self.directory = directory
     }
 
     /// The path of the file.
-    public var path: String { directory.file(Self.prefix + Self.fileName(account) + Self.suffix) }
+    package var path: String { directory.file(Self.prefix + Self.fileName(account) + Self.suffix) }
 
     /// The size and the state of a copy.
-    public struct Summary: Sendable, Equatable {
+    package struct Summary: Sendable, Equatable {
         /// The number of users.
-        public var users: Int
+        package var users: Int
         /// The saved properties, by the service's names.
-        public var properties: [String]
+        package var properties: [String]
         /// The time of the last complete sync by this machine's clock, or `nil` before the first.
-        public var completed: Date?
+        package var completed: Date?
         /// Whether a sync is loading all users and is not complete.
-        public var isListing: Bool
+        package var isListing: Bool
         /// The size of the file in bytes.
-        public var size: Int64
+        package var size: Int64
     }
 
     // MARK: Names of files
@@ -75,7 +75,7 @@ public struct OfflineIndex: Sendable, Equatable {
     // MARK: Summaries
 
     /// Returns the copies in a folder, including copies of removed accounts.
-    public static func all(in directory: StoreLocation) async -> [OfflineIndex] {
+    package static func all(in directory: StoreLocation) async -> [OfflineIndex] {
         await OfflineThread().run {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
             return names.sorted().compactMap { account(ofFile: $0) }.map { OfflineIndex(account: $0, in: directory) }
@@ -85,7 +85,7 @@ public struct OfflineIndex: Sendable, Equatable {
     /// Returns a summary of the copy, or `nil` without a copy.
     ///
     /// - Throws: ``OfflineIndexError``, `StorageError`.
-    public func summary() async throws -> Summary? {
+    package func summary() async throws -> Summary? {
         try await OfflineThread().run { try OfflineDatabase.open(self)?.summary() }
     }
 
@@ -98,7 +98,7 @@ public struct OfflineIndex: Sendable, Equatable {
     ///
     /// - Throws: `StorageError` if the file cannot be written or removed.
     @discardableResult
-    public static func forget(account: Account.ID, in directory: StoreLocation) async throws -> Bool {
+    package static func forget(account: Account.ID, in directory: StoreLocation) async throws -> Bool {
         try await OfflineThread().run { try OfflineIndex(account: account, in: directory).erase() }
     }
 

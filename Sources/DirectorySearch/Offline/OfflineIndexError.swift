@@ -30,7 +30,7 @@ public struct OfflineIndexError: Error, Sendable, Equatable {
     public var path: String
 
     /// Creates an error.
-    public init(_ kind: Kind, path: String) {
+    package init(_ kind: Kind, path: String) {
         self.kind = kind
         self.path = path
     }
@@ -41,7 +41,7 @@ extension OfflineIndexError: CustomStringConvertible {
     public var description: String { "\(summary) (\(path.visible(limit: 500)))" }
 
     /// The error in one sentence without a full stop.
-    public var summary: String {
+    package var summary: String {
         switch kind {
         case .missing: "this account has no offline copy"
         case .damaged: "the offline copy cannot be read"

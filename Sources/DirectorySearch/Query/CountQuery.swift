@@ -5,7 +5,7 @@ extension UserQuery {
     ///
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a value is empty, `invalidQuery` if the service would
     ///   reject the query.
-    public func countPlan() throws(DirectoryError) -> QueryPlan {
+    package func countPlan() throws(DirectoryError) -> QueryPlan {
         guard !isAmongDeleted else {
             throw .invalidQuery(
                 "the service has no address for the number of deleted people; ask for a page and its total")

@@ -2,18 +2,18 @@
 ///
 /// Each response has a link to the next one: first to the next page of the list, then to the changes since.
 /// ``DirectorySync`` follows the links. The selection applies to the whole chain.
-public struct DeltaQuery: Sendable, Equatable {
+package struct DeltaQuery: Sendable, Equatable {
     /// The properties to load and to watch, by Graph's names. Never empty and without properties of related users.
-    public var select: [String]
+    package var select: [String]
     /// The identifiers of the users; empty for all users.
-    public var identifiers: [String] = []
+    package var identifiers: [String] = []
     /// Whether the chain starts with future changes, without a list of all users.
-    public var startsNow = false
+    package var startsNow = false
     /// Whether a change contains only the changed properties, not all selected ones.
-    public var isMinimal = false
+    package var isMinimal = false
 
     /// Creates a query for all users and their changes.
-    public init(select: [String] = UserQuery.defaultProperties) { self.select = select }
+    package init(select: [String] = UserQuery.defaultProperties) { self.select = select }
 
     /// The preference of a request for changed properties only. See RFC 7240 section 4.2.
     static let minimal = "return=minimal"
@@ -24,7 +24,7 @@ public struct DeltaQuery: Sendable, Equatable {
     /// Returns the first request of the chain.
     ///
     /// - Throws: ``DirectoryError`` of the kind `invalidQuery` if the service would reject it.
-    public func plan() throws(DirectoryError) -> QueryPlan {
+    package func plan() throws(DirectoryError) -> QueryPlan {
         let selection = try Selection(select)
         if let expansion = selection.expansion {
             throw .invalidQuery("changes do not tell the \(expansion.relation); ask for each person's")

@@ -1,24 +1,24 @@
-public import StrictJSON
+import StrictJSON
 
 /// The request of a query in a directory other than Microsoft Graph. To print it, use ``description(base:)``.
-public struct DirectoryRequest: Sendable, Equatable {
+package struct DirectoryRequest: Sendable, Equatable {
     /// The URL below the service's base, percent-encoded: `Users?filter=…`.
-    public var target: String
+    package var target: String
     /// The content, sent by POST, or `nil` for a GET.
-    public var body: JSONValue?
+    package var body: JSONValue?
     /// The media type of the response and of ``body``.
-    public var accept: String
+    package var accept: String
     /// The filter in the directory's own language, not percent-encoded; `nil` for all users.
-    public var filter: String?
+    package var filter: String?
     /// Additional notes, each a sentence without a full stop.
-    public var notes: [String] = []
+    package var notes: [String] = []
     /// The permissions, one of which is required; empty if the protocol defines none.
-    public var permissions: [String] = []
+    package var permissions: [String] = []
 
     /// Returns the request line, the header fields and the notes, one per line, without the access token.
     ///
     /// - Parameter base: The directory's URL without a trailing slash, such as `https://id.example/scim/v2`.
-    public func description(base: String) -> String {
+    package func description(base: String) -> String {
         var lines = [
             "\(body == nil ? "GET" : "POST") \(base)/\(target)", "Accept: \(accept)", "Authorization: Bearer ***",
         ]

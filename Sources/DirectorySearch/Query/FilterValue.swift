@@ -1,4 +1,4 @@
-public import Platform
+import Platform
 
 /// A value for a comparison with a property.
 public enum FilterValue: Sendable, Hashable {

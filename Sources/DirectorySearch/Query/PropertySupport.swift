@@ -154,7 +154,7 @@ extension PropertySupport {
 
 extension UserProperty {
     /// The properties of users in Graph's documentation, in alphabetical order.
-    public static var documented: [UserProperty] {
+    package static var documented: [UserProperty] {
         Set(PropertySupport.table.keys.map { String($0.prefix { $0 != "/" }) }).sorted()
             .map(UserProperty.init(rawValue:))
     }

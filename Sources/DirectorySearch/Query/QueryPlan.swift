@@ -1,20 +1,20 @@
 /// The request of a query with the reasons for its form. To print it, use ``description(base:)``.
-public struct QueryPlan: Sendable, Equatable {
+package struct QueryPlan: Sendable, Equatable {
     /// The URL below the service's base, percent-encoded: `users?$filter=…`.
-    public var target: String
+    package var target: String
     /// The reasons why the request has `ConsistencyLevel: eventual` and `$count=true`; empty if it does not.
-    public var advancedReasons: [String]
+    package var advancedReasons: [String]
     /// The cost of one page in resource units of the service's quota.
-    public var resourceUnits: Int
+    package var resourceUnits: Int
     /// The permissions, one of which is required, the least privileged first.
-    public var permissions: [String]
+    package var permissions: [String]
     /// The media type of the response.
-    public var accept = "application/json"
+    package var accept = "application/json"
     /// The value of the field `Prefer` (RFC 7240), or `nil` to omit it.
-    public var preference: String?
+    package var preference: String?
 
     /// Whether the request has `ConsistencyLevel: eventual` and `$count=true`.
-    public var isAdvanced: Bool { !advancedReasons.isEmpty }
+    package var isAdvanced: Bool { !advancedReasons.isEmpty }
 
     /// The maximum length of an advanced query's URL in bytes.
     ///
@@ -25,14 +25,14 @@ public struct QueryPlan: Sendable, Equatable {
     @TaskLocal package static var observer: (@Sendable () -> Void)?
 
     /// Returns whether the request is sent in a `$batch` because its URL is too long.
-    public func goesByBatch(base: String) -> Bool {
+    package func goesByBatch(base: String) -> Bool {
         isAdvanced && base.utf8.count + 1 + target.utf8.count > Self.maximumURLLength
     }
 
     /// Returns the request line, the header fields, the cost and the reasons, one per line, without the access token.
     ///
     /// - Parameter base: The service's URL, such as `https://graph.microsoft.com/v1.0`.
-    public func description(base: String) -> String {
+    package func description(base: String) -> String {
         let isBatch = goesByBatch(base: base)
         var lines =
             isBatch
@@ -60,7 +60,7 @@ extension UserQuery {
     ///
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a value is empty, `invalidQuery` with an alternative
     ///   if the service would reject the query.
-    public func plan() throws(DirectoryError) -> QueryPlan {
+    package func plan() throws(DirectoryError) -> QueryPlan {
         QueryPlan.observer?()
         let selection = try Selection(select, expanding: expand)
         try selection.checkForLists()

@@ -11,7 +11,7 @@ import Platform
 /// ```
 public struct SearchText: Sendable, Equatable {
     /// The words of the search text.
-    public let words: [String]
+    package let words: [String]
 
     /// Creates a search text. White space separates words.
     public init(_ text: String) {
@@ -22,7 +22,7 @@ public struct SearchText: Sendable, Equatable {
     public var text: String { words.joined(separator: " ") }
 
     /// The compared properties.
-    public static let properties: [UserProperty] = [.givenName, .surname, .displayName, .mail, .userPrincipalName]
+    package static let properties: [UserProperty] = [.givenName, .surname, .displayName, .mail, .userPrincipalName]
 
     /// The properties that can start with several words.
     private static let names: Set<UserProperty> = [.givenName, .surname, .displayName]
@@ -59,7 +59,7 @@ extension UserFilter {
     ///
     /// Their given name, surname, display name, mail address or sign-in name starts with the search text, or with each
     /// of its words.
-    public static func matching(_ text: SearchText) -> UserFilter { UserFilter(.text(text)) }
+    package static func matching(_ text: SearchText) -> UserFilter { UserFilter(.text(text)) }
 }
 
 extension SearchText {
@@ -102,7 +102,7 @@ extension SearchText {
     ///
     /// A whole word ranks before a prefix; a given name or surname before a display name, and both before an address;
     /// people before rooms; then by display name.
-    public func ranked(_ users: [User]) -> [User] { ranked(users) { user, property in user.text(property.rawValue) } }
+    package func ranked(_ users: [User]) -> [User] { ranked(users) { user, property in user.text(property.rawValue) } }
 
     /// Returns elements sorted by relevance.
     func ranked<Element>(_ elements: [Element], _ value: (Element, UserProperty) -> String?) -> [Element] {

@@ -162,7 +162,7 @@ extension UserFilter {
     ///
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a value or a list of filters is empty, `invalidQuery`
     ///   if the service would reject the filter, or it has more than 32 levels or 500 comparisons.
-    public func odata() throws(DirectoryError) -> String { try written().text }
+    package func odata() throws(DirectoryError) -> String { try written().text }
 
     func written() throws(DirectoryError) -> WrittenFilter {
         var writer = FilterWriter()

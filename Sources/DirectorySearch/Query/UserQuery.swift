@@ -26,7 +26,7 @@ public struct UserQuery: Sendable, Equatable {
     /// The maximum number of users, counted by the client; `nil` for all.
     public var limit: Int?
     /// Whether to search users deleted in the last 30 days.
-    public var isAmongDeleted = false
+    package var isAmongDeleted = false
     /// Whether to always send an advanced query, for raw filters that need one.
     public var isAdvanced: Bool
 
@@ -73,18 +73,18 @@ public struct UserQuery: Sendable, Equatable {
 
 extension UserQuery {
     /// Whether the request has `ConsistencyLevel: eventual` and `$count=true`. `false` for an invalid query.
-    public var needsAdvancedQuery: Bool { (try? plan())?.isAdvanced == true }
+    package var needsAdvancedQuery: Bool { (try? plan())?.isAdvanced == true }
 
     /// Returns the request's URL below the service's base, percent-encoded: `users?$filter=…&$select=…&$top=…`.
     ///
     /// - Throws: The same errors as ``plan()``.
-    public func requestTarget() throws(DirectoryError) -> String { try plan().target }
+    package func requestTarget() throws(DirectoryError) -> String { try plan().target }
 
     /// The permissions, one of which is required, the least privileged first.
     ///
     /// With `User.ReadBasic.All` the service returns only ``basicProperties``, and rejects filters for other
     /// properties.
-    public var permissions: [String] {
+    package var permissions: [String] {
         if select.contains("signInActivity") { return ["AuditLog.Read.All"] }
         let filtered = (try? filter?.written())?.properties ?? []
         if !filtered.isSubset(of: UserProperty.basic) { return ["User.Read.All"] }

@@ -7,30 +7,30 @@ import StrictJSON
 /// ``User/jobTitle``. A query that SCIM does not support throws an error with an alternative.
 ///
 /// See RFC 7643 and RFC 7644.
-public struct SCIMDirectory: UserDirectory {
+package struct SCIMDirectory: UserDirectory {
     static let mediaType = "application/scim+json"
 
     private let directory: CursorPagedDirectory
 
     /// Creates the directory of this client. The client's base is the parent URL of `Users`.
-    public init(client: DirectoryClient) { self.init { client } }
+    package init(client: DirectoryClient) { self.init { client } }
 
     /// Creates a directory whose client is created at the start of each operation. Its errors are thrown unchanged.
-    public init(makeClient: @escaping @Sendable () async throws -> DirectoryClient) {
+    package init(makeClient: @escaping @Sendable () async throws -> DirectoryClient) {
         directory = CursorPagedDirectory(makeClient, speaking: .scim, Self.cursorProtocol, find: Self.find)
     }
 
     /// Returns the users of a query, page by page. The first page sends the first request.
-    public func pages(matching query: UserQuery) -> UserPages { directory.pages(of: query) }
+    package func pages(matching query: UserQuery) -> UserPages { directory.pages(of: query) }
 
     /// Returns the users of a planned query, page by page.
-    public func pages(of plan: SearchPlan) -> UserPages { directory.pages(of: plan.query, plan.request) }
+    package func pages(of plan: SearchPlan) -> UserPages { directory.pages(of: plan.query, plan.request) }
 
     /// Returns the signed-in user, if the service supports `/Me` (RFC 7644 section 3.11).
     ///
     /// - Throws: ``DirectoryError`` of the kind `notSupported` if it does not; the errors of the transport and the authorization;
     ///   `CancellationError`.
-    public func me(select: [String] = UserQuery.defaultProperties) async throws -> User {
+    package func me(select: [String] = UserQuery.defaultProperties) async throws -> User {
         let selection = try Self.selection(select)
         let client = try await directory.makeClient()
         do {
@@ -46,7 +46,7 @@ public struct SCIMDirectory: UserDirectory {
     /// - Throws: ``DirectoryError`` of the kind `notFound` if there is no such user, `emptySearch` for an empty name,
     ///   `ambiguous` if several users have the name or the mail address; the errors of the transport and the
     ///   authorization; `CancellationError`.
-    public func user(_ name: String, select: [String] = UserQuery.defaultProperties) async throws -> User {
+    package func user(_ name: String, select: [String] = UserQuery.defaultProperties) async throws -> User {
         try await directory.user(name, select)
     }
 
@@ -57,7 +57,7 @@ public struct SCIMDirectory: UserDirectory {
     /// SCIM has no photos.
     ///
     /// - Throws: The same errors as ``user(_:select:)``. The error of a part is in the part.
-    public func detail(
+    package func detail(
         of name: String, select: [String] = UserQuery.defaultProperties,
         parts: Set<UserDetail.PartName> = Set(UserDetail.PartName.allCases)
     ) async throws -> UserDetail {
@@ -78,7 +78,7 @@ public struct SCIMDirectory: UserDirectory {
     }
 
     /// Looks up users by identifier, sign-in name or mail address, a few concurrently, in the order of the names.
-    public func lookUp<Names: AsyncSequence & Sendable>(
+    package func lookUp<Names: AsyncSequence & Sendable>(
         _ names: Names, select: [String] = UserQuery.defaultProperties
     ) -> UserLookups where Names.Element == String, Names.AsyncIterator: Sendable {
         directory.lookUp(names, select) { select throws(DirectoryError) in _ = try SCIMAttribute.selection(select) }

@@ -10,7 +10,7 @@ extension UserQuery {
     ///
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a value is empty, `invalidQuery` with an alternative
     ///   if SCIM does not support the query.
-    public func scimRequest() throws(DirectoryError) -> DirectoryRequest {
+    package func scimRequest() throws(DirectoryError) -> DirectoryRequest {
         try checkOptions(of: "SCIM")
         var options: [(name: String, value: String)] = []
         let filter = try wholeFilter(Self.filter(words:)).map(SCIMFilterWriter.text)

@@ -1,8 +1,8 @@
-public import Platform
-public import HTTPExchange
+import Platform
+import HTTPExchange
 
 /// A requirement for the access token of a request.
-public enum TokenRequirement: Sendable, Equatable {
+package enum TokenRequirement: Sendable, Equatable {
     /// A token that is valid now.
     case current
     /// A new token, because the service rejected this one before it expired.
@@ -20,7 +20,7 @@ public enum TokenRequirement: Sendable, Equatable {
 
 extension TokenRequirement: Redacted {
     /// The requirement without the token.
-    public var description: String {
+    package var description: String {
         switch self {
         case .current: "current"
         case .refreshed: "refreshed"
@@ -51,40 +51,40 @@ extension HTTPRetryPolicy {
 /// The client of one directory: its URL and the means to send requests.
 ///
 /// The access token is sent only to the scheme, host and port of this URL.
-public struct DirectoryClient: Sendable {
+package struct DirectoryClient: Sendable {
     /// Returns the access token for a request, without the word `Bearer`. Its errors are thrown unchanged.
-    public typealias Authorization = @Sendable (TokenRequirement) async throws -> String
+    package typealias Authorization = @Sendable (TokenRequirement) async throws -> String
 
     /// The base URL of all resources, without a trailing slash, such as `https://graph.microsoft.com/v1.0`.
-    public let base: String
+    package let base: String
     /// The transport that sends the requests.
-    public var transport: any HTTPTransport
+    package var transport: any HTTPTransport
     /// The source of access tokens.
-    public var authorization: Authorization
+    package var authorization: Authorization
     /// The conditions for retries of a request.
-    public var retry: HTTPRetryPolicy
+    package var retry: HTTPRetryPolicy
     /// The shared time budget for all retry delays. If `nil`, each operation has its own, the policy's `totalDelay`.
-    public var budget: RetryBudget?
+    package var budget: RetryBudget?
     /// The limit on the rate of lookups, shared by all operations of the client.
     ///
     /// It adapts to the reports of the service.
-    public var rateLimiter = RateLimiter()
+    package var rateLimiter = RateLimiter()
     /// The maximum size of one response in bytes.
-    public var maximumResponseSize = 16 << 20
+    package var maximumResponseSize = 16 << 20
     /// The maximum time of one request without a byte in either direction.
     ///
     /// A large page on a slow network continues while bytes arrive, for at most `HTTPRequest.maximumDuration`.
-    public var timeout: Duration = .seconds(60)
+    package var timeout: Duration = .seconds(60)
     /// Sleeps before a retry.
-    public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// Reports each delay before a retry, when it starts.
-    public var willWait: @Sendable (HTTPRetryWait) async -> Void = { _ in }
+    package var willWait: @Sendable (HTTPRetryWait) async -> Void = { _ in }
     /// Returns the current time.
-    public var now: @Sendable () -> Date = { Date() }
+    package var now: @Sendable () -> Date = { Date() }
     /// Returns a random number from 0 to 1, to spread retries.
-    public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+    package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
     /// Returns a new identifier for each request.
-    public var makeRequestID: @Sendable () -> UUID = { UUID() }
+    package var makeRequestID: @Sendable () -> UUID = { UUID() }
 
     let origin: Origin
     /// The differences between the service and Graph.
@@ -97,7 +97,7 @@ public struct DirectoryClient: Sendable {
     ///     only for loopback.
     ///   - apiVersion: The path below it, with or without slashes. It can be empty. The default is `v1.0`.
     /// - Throws: ``DirectoryError`` of the kind `invalidURL`.
-    public init(
+    package init(
         graphAPI: URL, apiVersion: String = "v1.0", transport: any HTTPTransport, retry: HTTPRetryPolicy = .directory,
         budget: RetryBudget? = nil, authorization: @escaping Authorization
     ) throws(DirectoryError) {
@@ -131,7 +131,7 @@ public struct DirectoryClient: Sendable {
     /// - Parameter directoryBase: The base URL of all resources: `https://id.example/scim/v2`,
     ///   `https://admin.googleapis.com/admin/directory/v1`. Plain HTTP only for loopback.
     /// - Throws: ``DirectoryError`` of the kind `invalidURL`.
-    public init(
+    package init(
         directoryBase: URL, transport: any HTTPTransport, retry: HTTPRetryPolicy = .directory,
         budget: RetryBudget? = nil, authorization: @escaping Authorization
     ) throws(DirectoryError) {

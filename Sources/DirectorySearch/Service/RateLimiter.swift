@@ -8,7 +8,7 @@ import Synchronization
 /// (`x-ms-throttle-limit-percentage`) or rejects a request (429). The limiter then spreads requests so that they use
 /// nine tenths of the quota, and raises the rate again when the reports end. Rejected requests count toward the quota
 /// and delay all users of the program.
-public final class RateLimiter: Sendable {
+package final class RateLimiter: Sendable {
     /// A rate with an end time.
     private struct Phase {
         var rate: Double
@@ -47,7 +47,7 @@ public final class RateLimiter: Sendable {
     ///   - unitsPerTenSeconds: The maximum in any ten seconds. The default, `nil`, has no limit until the service
     ///     reports one.
     ///   - burst: The units available together after a pause. The other units are spread evenly over the ten seconds.
-    public init(unitsPerTenSeconds: Int? = nil, burst: Int = 500) {
+    package init(unitsPerTenSeconds: Int? = nil, burst: Int = 500) {
         let units = unitsPerTenSeconds.map { Double(max($0, 10)) }
         self.burst = min(Double(max(burst, 1)), (units ?? .infinity) / 2)
         fixedRate = units.map { [burst = self.burst] in ($0 - burst) / Self.window }

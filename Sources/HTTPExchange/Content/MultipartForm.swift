@@ -42,9 +42,9 @@ public struct MultipartForm: Sendable, Equatable {
     }
 
     /// The parts, in order.
-    public var parts: [Part] = []
+    package var parts: [Part] = []
     /// The boundary between the parts, without its dashes.
-    public let boundary: String
+    package let boundary: String
 
     /// Creates a form without parts and with a random boundary that does not occur in the content.
     public init() {

@@ -14,7 +14,7 @@ public struct HTTPProgress: Sendable, Equatable {
     public var hasEnded: Bool
 
     /// Creates a report with these numbers.
-    public init(
+    package init(
         sent: Int64 = 0, totalToSend: Int64? = nil, received: Int64 = 0, totalToReceive: Int64? = nil,
         hasEnded: Bool = false
     ) {

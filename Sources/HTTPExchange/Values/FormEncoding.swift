@@ -9,12 +9,12 @@ public enum FormEncoding {
     ///
     /// All characters except unreserved ones are percent-encoded. A space is `%20`, which every server decodes in
     /// queries and bodies.
-    public static func encode(_ pairs: some Sequence<Pair>) -> String {
+    package static func encode(_ pairs: some Sequence<Pair>) -> String {
         pairs.map { "\(encode($0.name))=\(encode($0.value))" }.joined(separator: "&")
     }
 
     /// Returns a percent-encoded name or value.
-    public static func encode(_ text: String) -> String {
+    package static func encode(_ text: String) -> String {
         PercentEncoding.encode(text.utf8, keeping: PercentEncoding.isUnreserved)
     }
 
@@ -24,7 +24,7 @@ public enum FormEncoding {
     /// Returns the pairs of a form, or `nil` if an escape is malformed or the bytes are not UTF-8.
     ///
     /// A name without `=` has an empty value; empty parts are skipped.
-    public static func decode(_ form: some StringProtocol) -> [Pair]? {
+    package static func decode(_ form: some StringProtocol) -> [Pair]? {
         var pairs: [Pair] = []
         for part in form.utf8.split(separator: UInt8(ascii: "&")) {
             let name = part.prefix { $0 != UInt8(ascii: "=") }

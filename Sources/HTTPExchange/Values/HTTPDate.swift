@@ -3,9 +3,9 @@ import Platform
 /// Dates in HTTP format.
 ///
 /// See [RFC 9110 section 5.6.7](https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7).
-public enum HTTPDate {
+package enum HTTPDate {
     /// Returns the date in any of the three formats, or `nil` if the text is not a date.
-    public static func parse(_ text: String) -> Date? {
+    package static func parse(_ text: String) -> Date? {
         guard text.utf8.count <= 64 else { return nil }
         let parts = text.split { $0 == " " || $0 == "," || $0 == "-" }
         guard parts.count >= 5 else { return nil }

@@ -31,7 +31,7 @@ public struct ServerTrust: Sendable, Hashable {
 /// See [RFC 7469 section 2.4](https://www.rfc-editor.org/rfc/rfc7469#section-2.4).
 public struct PublicKeyPin: Sendable, Hashable, CustomStringConvertible {
     /// The digest in base64, 44 characters.
-    public let base64: String
+    package let base64: String
 
     /// Creates a pin from 32 bytes in base64, optionally with the prefix `sha256/`, `sha256//` or `pin-sha256=`.
     ///

@@ -2,12 +2,12 @@ import Platform
 
 extension URL {
     /// The URL without query and fragment, for messages: a query can contain secrets.
-    public var addressWithoutQuery: String {
+    package var addressWithoutQuery: String {
         String(absoluteString.prefix { $0 != "?" && $0 != "#" })
     }
 
     /// Whether the host is loopback: 127.0.0.0/8, `[::1]` or `localhost`.
-    public var isLoopback: Bool { host(percentEncoded: false).map(Self.isLoopbackHost) ?? false }
+    package var isLoopback: Bool { host(percentEncoded: false).map(Self.isLoopbackHost) ?? false }
 
     /// Returns whether a host, with or without brackets around an IPv6 address, is loopback.
     package static func isLoopbackHost(_ host: String) -> Bool {

@@ -24,21 +24,21 @@ extension InjectedErrors.Name {
     /// The token endpoint responds with temporarily_unavailable.
     public static let tokenTemporarilyUnavailable = Self(rawValue: "token-temporarily-unavailable")
     /// The directory responds with 400.
-    public static let directory400 = Self(rawValue: "directory-400")
+    package static let directory400 = Self(rawValue: "directory-400")
     /// The directory responds with 401.
     public static let directory401 = Self(rawValue: "directory-401")
     /// The directory responds with 401 and requires claims.
-    public static let directoryClaims = Self(rawValue: "directory-401-claims")
+    package static let directoryClaims = Self(rawValue: "directory-401-claims")
     /// The directory responds with 403.
     public static let directory403 = Self(rawValue: "directory-403")
     /// The directory responds with 403 because the tenant has no premium license.
-    public static let directoryPremium = Self(rawValue: "directory-403-premium")
+    package static let directoryPremium = Self(rawValue: "directory-403-premium")
     /// The directory responds with 404.
     public static let directory404 = Self(rawValue: "directory-404")
     /// The directory responds with 404 ErrorNonExistentMailbox, without identifiers.
-    public static let directoryMailbox = Self(rawValue: "directory-404-mailbox")
+    package static let directoryMailbox = Self(rawValue: "directory-404-mailbox")
     /// The directory responds with 410 to a delta request with a token.
-    public static let directory410 = Self(rawValue: "directory-410")
+    package static let directory410 = Self(rawValue: "directory-410")
     /// The directory responds with 429 and Retry-After.
     public static let directory429 = Self(rawValue: "directory-429")
     /// The directory responds with 429 and the fields of an exhausted quota.
@@ -46,56 +46,56 @@ extension InjectedErrors.Name {
     /// The directory responds with 500.
     public static let directory500 = Self(rawValue: "directory-500")
     /// The directory responds with 500 and errors within errors.
-    public static let directoryNested = Self(rawValue: "directory-500-nested")
+    package static let directoryNested = Self(rawValue: "directory-500-nested")
     /// The directory responds with 501.
-    public static let directory501 = Self(rawValue: "directory-501")
+    package static let directory501 = Self(rawValue: "directory-501")
     /// The directory responds with 502 without content.
-    public static let directoryEmptyResponse = Self(rawValue: "directory-502")
+    package static let directoryEmptyResponse = Self(rawValue: "directory-502")
     /// The directory responds with 503 and Retry-After.
     public static let directory503 = Self(rawValue: "directory-503")
     /// The directory responds with 504 as a JSON error, without Retry-After.
-    public static let directory504 = Self(rawValue: "directory-504")
+    package static let directory504 = Self(rawValue: "directory-504")
     /// The directory responds with 504 and a gateway's web page.
-    public static let directoryHTML = Self(rawValue: "directory-html")
+    package static let directoryHTML = Self(rawValue: "directory-html")
     /// The directory responds with 400 and an empty code, "innererror" and "requestId".
-    public static let directoryOddError = Self(rawValue: "directory-odd-error")
+    package static let directoryOddError = Self(rawValue: "directory-odd-error")
     /// The directory responds with half of a JSON document.
-    public static let directoryHalfJSON = Self(rawValue: "directory-half-json")
+    package static let directoryHalfJSON = Self(rawValue: "directory-half-json")
     /// The directory responds with 10 GB.
-    public static let directoryHuge = Self(rawValue: "directory-huge")
+    package static let directoryHuge = Self(rawValue: "directory-huge")
     /// The directory closes the connection without a response.
-    public static let directoryNothing = Self(rawValue: "directory-nothing")
+    package static let directoryNothing = Self(rawValue: "directory-nothing")
     /// The directory never responds.
-    public static let directoryStall = Self(rawValue: "directory-stall")
+    package static let directoryStall = Self(rawValue: "directory-stall")
     /// The directory closes the connection in the middle of the response.
-    public static let directoryCut = Self(rawValue: "directory-cut")
+    package static let directoryCut = Self(rawValue: "directory-cut")
     /// The directory's response arrives slowly in small pieces.
     public static let directorySlow = Self(rawValue: "directory-slow")
     /// A list's link to the next page points to another host.
-    public static let directoryForeignNextLink = Self(rawValue: "directory-nextlink-foreign")
+    package static let directoryForeignNextLink = Self(rawValue: "directory-nextlink-foreign")
     /// A list's link to the next page points to the same page.
-    public static let directoryNextLinkLoop = Self(rawValue: "directory-nextlink-loop")
+    package static let directoryNextLinkLoop = Self(rawValue: "directory-nextlink-loop")
     /// A list's page is empty and has a link to the next page.
-    public static let directoryEmptyPage = Self(rawValue: "directory-empty-page")
+    package static let directoryEmptyPage = Self(rawValue: "directory-empty-page")
     /// The directory responds with Directory_ExpiredPageToken to a request with a page token.
-    public static let directoryExpiredPageToken = Self(rawValue: "directory-expired-page-token")
+    package static let directoryExpiredPageToken = Self(rawValue: "directory-expired-page-token")
     /// The directory responds with DirectoryPageTokenNotFoundException to a request with a page token.
-    public static let directoryPageTokenNotFound = Self(rawValue: "directory-page-token-not-found")
+    package static let directoryPageTokenNotFound = Self(rawValue: "directory-page-token-not-found")
     /// The responses of a batch arrive in a different order.
-    public static let directoryBatchOrder = Self(rawValue: "directory-batch-order")
+    package static let directoryBatchOrder = Self(rawValue: "directory-batch-order")
     /// The first item of a batch gets the response 429.
-    public static let directoryBatch429 = Self(rawValue: "directory-batch-429")
+    package static let directoryBatch429 = Self(rawValue: "directory-batch-429")
     /// The last response of a batch is missing.
-    public static let directoryBatchMissing = Self(rawValue: "directory-batch-missing")
+    package static let directoryBatchMissing = Self(rawValue: "directory-batch-missing")
 
     /// All injected errors, in the order of the help.
-    public static let all: [Self] = summaries.map(\.key)
+    package static let all: [Self] = summaries.map(\.key)
 
     /// A short description of the error and its value, or `nil` for an unknown name.
-    public var summary: String? { Self.summaries.first { $0.key == self }?.value }
+    package var summary: String? { Self.summaries.first { $0.key == self }?.value }
 
     /// Whether the name can have a value.
-    public var takesValue: Bool { Self.namesWithValue.contains(self) }
+    package var takesValue: Bool { Self.namesWithValue.contains(self) }
 
     private static let namesWithValue: Set<Self> = [
         .token429, .tokenSlow, .directory400, .directoryClaims, .directory403, .directory404, .directory410,

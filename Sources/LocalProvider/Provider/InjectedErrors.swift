@@ -36,12 +36,12 @@ public struct InjectedErrors: Sendable, Equatable {
     }
 
     /// The error for an invalid description of an injected error.
-    public struct ParsingError: Error, Sendable, Equatable, CustomStringConvertible {
+    package struct ParsingError: Error, Sendable, Equatable, CustomStringConvertible {
         /// The reason.
-        public let reason: String
+        package let reason: String
 
         /// The reason and the names of all injected errors.
-        public var description: String {
+        package var description: String {
             "\(reason): use one of \(Name.all.map(\.rawValue).joined(separator: ", "))"
         }
     }
@@ -71,7 +71,7 @@ public struct InjectedErrors: Sendable, Equatable {
     /// after the last one are the number of requests.
     ///
     /// - Throws: ``ParsingError`` if the name is unknown, the number is invalid, or the injected error has no value.
-    public mutating func add(parsing text: String) throws(ParsingError) {
+    package mutating func add(parsing text: String) throws(ParsingError) {
         let name = Name(rawValue: String(text.prefix { $0 != "=" && $0 != ":" }))
         guard name.summary != nil else { throw ParsingError(reason: "there is no injected error named \"\(name)\"") }
         var rest = text.dropFirst(name.rawValue.count)

@@ -52,7 +52,7 @@ public struct LocalClient: Sendable, Equatable {
     ///
     /// It must be an absolute URI without a fragment, of visible ASCII characters, and with `http` only for loopback.
     /// See RFC 6749 section 3.1.2 and RFC 8252 section 8.4.
-    public static func canRegister(redirectURI: String) -> Bool {
+    package static func canRegister(redirectURI: String) -> Bool {
         guard isWellFormed(redirectURI), let url = URL(string: redirectURI), let scheme = url.scheme?.lowercased(),
             let rest = redirectURI.dropFirst(scheme.utf8.count + 1).first,
             rest == "/" || !["http", "https"].contains(scheme)

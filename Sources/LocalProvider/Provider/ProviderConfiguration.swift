@@ -1,12 +1,12 @@
-public import Platform
-public import JOSE
+import Platform
+import JOSE
 
 /// The settings of a ``LoopbackProvider``.
 public struct ProviderConfiguration: Sendable {
     /// The number of users in the directory. The first 14 are always the same, the others depend on ``seed``.
     public var userCount = 300
     /// The seed of the sample users. The same seed creates the same users.
-    public var seed: UInt64 = 1
+    package var seed: UInt64 = 1
     /// The port on 127.0.0.1 and ::1, or 0 for a free one.
     public var port: UInt16 = 0
     /// Whether the provider uses HTTPS, with a certificate of ``LoopbackProvider/certificateAuthority``.
@@ -26,25 +26,25 @@ public struct ProviderConfiguration: Sendable {
     /// Reuse of an old token revokes the grant (RFC 9700 section 4.14.2).
     public var rotatesRefreshTokens = true
     /// The minimum interval between two token requests of a device in whole seconds.
-    public var devicePollingInterval: Duration = .seconds(5)
+    package var devicePollingInterval: Duration = .seconds(5)
     /// Whether User.ReadBasic.All returns only names and addresses of other users, as in the real service.
-    public var withholdsNonBasicProperties = false
+    package var withholdsNonBasicProperties = false
     /// The resource units that an application may use in ten seconds, or `nil` for no limit.
     ///
     /// Above it, the directory responds with 429.
-    public var quota: Int?
+    package var quota: Int?
     /// A handler called with each request after its response, on any thread. It must not block.
-    public var onRequest: (@Sendable (LoggedRequest) -> Void)?
+    package var onRequest: (@Sendable (LoggedRequest) -> Void)?
     /// The initial injected errors.
     public var injectedErrors = InjectedErrors()
     /// The clients. The first one is the public client of ``LoopbackProvider/clientID``.
     public var clients = [Self.publicClient, Self.confidentialClient]
     /// The RSA key that signs ID tokens. If `nil`, one is created at the first sign-in, which takes about 0.1 s.
-    public var signingKey: JWK?
+    package var signingKey: JWK?
     /// Returns the current time.
     public var now: @Sendable () -> Date = { Date() }
     /// Returns random bytes.
-    public var randomBytes: @Sendable (Int) throws -> [UInt8] = { try SecureRandom.bytes($0) }
+    package var randomBytes: @Sendable (Int) throws -> [UInt8] = { try SecureRandom.bytes($0) }
 
     var refreshedLifetime: Int? {
         refreshedAccessTokenLifetime.map { Int(clamping: max(1, $0.components.seconds)) }
@@ -54,7 +54,7 @@ public struct ProviderConfiguration: Sendable {
     public init() {}
 
     /// The identifier of the only tenant, for paths as in Microsoft Entra.
-    public static let tenantID = "3c5b1ac6-0b8e-4d6a-9d5f-6c6f64676500"
+    package static let tenantID = "3c5b1ac6-0b8e-4d6a-9d5f-6c6f64676500"
 
     /// The public client `lodge`, with redirects to loopback.
     public static let publicClient = LocalClient(id: "lodge", name: "Lodge")

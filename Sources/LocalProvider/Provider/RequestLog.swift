@@ -13,7 +13,7 @@ public struct LoggedRequest: Sendable, Equatable {
     /// The status of the response, or `nil` if an injected error prevented it.
     public let status: Int?
     /// The injected error.
-    public let injectedError: InjectedErrors.Name?
+    package let injectedError: InjectedErrors.Name?
 
     /// The kind of the request: method and path without keys, such as `GET /users/{key}/manager`.
     ///

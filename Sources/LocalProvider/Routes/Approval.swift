@@ -1,5 +1,5 @@
-public import Platform
-public import HTTPExchange
+import Platform
+import HTTPExchange
 
 /// A simulation of the user and the browser.
 ///

@@ -28,7 +28,7 @@ extension LoopbackProvider {
     ///
     /// - Returns: Whether both users exist.
     @discardableResult
-    public func setManager(_ manager: String?, of key: String) -> Bool {
+    package func setManager(_ manager: String?, of key: String) -> Bool {
         updateUser(key) { user, index, directory in
             user.manager = manager.flatMap { directory.index(of: $0) }
             return manager == nil || user.manager != nil && user.manager != index
@@ -65,7 +65,7 @@ extension LoopbackProvider {
     ///
     /// - Returns: Whether the deleted user exists and the user principal name is still free.
     @discardableResult
-    public func restoreUser(id: String) -> Bool {
+    package func restoreUser(id: String) -> Bool {
         let now = core.now
         return core.state.withLock { state in
             guard let index = state.directory.restorable(id: id, now: now) else { return false }
@@ -74,8 +74,8 @@ extension LoopbackProvider {
     }
 
     /// Invalidates all page tokens: the service responds with `Directory_ExpiredPageToken`.
-    public func expirePageTokens() { core.state.withLock { $0.generation += 1 } }
+    package func expirePageTokens() { core.state.withLock { $0.generation += 1 } }
 
     /// Invalidates all delta tokens: the service responds with 410, and clients need a full synchronization.
-    public func expireDeltaTokens() { core.state.withLock { $0.directory.forgetChanges() } }
+    package func expireDeltaTokens() { core.state.withLock { $0.directory.forgetChanges() } }
 }

@@ -1,4 +1,4 @@
-public import Platform
+import Platform
 import LoopbackHTTP
 @_exported public import enum LoopbackHTTP.LoopbackError
 
@@ -84,7 +84,7 @@ public final class LoopbackProvider: Sendable {
     public func close() { listener.close() }
 
     /// Closes the provider and waits at most a second until the last response is sent.
-    public func shutDown() async { await listener.shutDown() }
+    package func shutDown() async { await listener.shutDown() }
 
     /// Returns the latest requests, oldest first, at most 10,000.
     public func log() -> [LoggedRequest] { core.state.withLock { $0.log.entries } }
@@ -106,7 +106,7 @@ public final class LoopbackProvider: Sendable {
     }
 
     /// The number of requests of each kind since the start.
-    public var requestCounts: [String: Int] { core.state.withLock { $0.log.kinds } }
+    package var requestCounts: [String: Int] { core.state.withLock { $0.log.kinds } }
 
     /// Expires all access tokens. Refresh tokens stay valid.
     public func expireAccessTokens() { core.state.withLock { $0.grants.accessTokens.updateAll { $0.expiresAt = 0 } } }

@@ -10,8 +10,8 @@ public struct Dependencies: Sendable {
     public var certifiedTransport: @Sendable (_ caFile: String?, ClientCertificate) -> any HTTPTransport
     /// The time of day.
     public var now: @Sendable () -> Date = { Date() }
-    /// The seconds of a clock that only goes forward, and goes on while the machine sleeps.
-    public var uptime: @Sendable () -> Double = { Self.start.duration(to: .now) / .seconds(1) }
+    /// The time of a clock that only goes forward, and goes on while the machine sleeps.
+    public var uptime: @Sendable () -> Duration = { Self.start.duration(to: .now) }
     /// Waits.
     public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// The maximum time that a call waits for new tokens while the provider does not respond. The request for them continues.
@@ -63,6 +63,9 @@ public struct Dependencies: Sendable {
 }
 
 extension Dependencies {
+    /// The time of ``uptime``, in seconds.
+    package var uptimeSeconds: Double { uptime() / .seconds(1) }
+
     /// Returns the transport for requests to the provider of a type: with the certificate authorities, the client certificate, the
     /// pinned keys and the requests per origin of its settings.
     package func transport(for type: AccountType) -> any HTTPTransport {

@@ -141,7 +141,7 @@ extension AccountStoreError {
 
     /// Converts a response that is not an OAuth error: of a server, a proxy or a network between.
     private static func http(
-        _ status: Int, _ retryAfter: Int?, _ error: OAuth2Error, _ what: String
+        _ status: Int, _ retryAfter: Duration?, _ error: OAuth2Error, _ what: String
     ) -> AccountStoreError {
         func failure(_ kind: Kind, _ remedy: Remedy, _ hint: Hint?) -> AccountStoreError {
             AccountStoreError(kind, what: what, reason: error.description, remedy: remedy, hint: hint)

@@ -45,8 +45,8 @@ public struct AccountStoreError: Error, Sendable {
 
     /// The remedy of an error.
     public enum Remedy: Sendable, Equatable {
-        /// Repeat the call later, after so many seconds if the provider sent them.
-        case retryLater(after: Int?)
+        /// Repeat the call later, after a delay if the provider sent one.
+        case retryLater(after: Duration?)
         /// Sign in again.
         case signInAgain
         /// Change the settings.

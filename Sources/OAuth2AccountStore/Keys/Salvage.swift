@@ -7,7 +7,7 @@ extension SQLiteStorage {
     ///
     /// - Parameter key: the store's key. With it, records that open are preferred to others of the same identifier.
     /// - Throws: `StorageError` if the file cannot be read, if it has no record, or if the new file exists.
-    public func salvage(with key: SealingKey? = nil) throws -> SalvageReport {
+    package func salvage(with key: SealingKey? = nil) throws -> SalvageReport {
         let seal = key.map(RecordSeal.init(key:))
         return try salvage(
             opening: seal.map { seal in

@@ -31,7 +31,7 @@ struct TokenSet: Codable, Sendable, Equatable {
         scope = response.scope ?? requested
         type = response.tokenType == "bearer" ? nil : response.tokenType
         self.received = received
-        lifetime = response.expiresIn
+        lifetime = response.expiresIn.map { Int($0.components.seconds) }
         refreshIn = Self.refreshIn(response)
         additional =
             response.additional.members.isEmpty ? nil : Secret(JSONValue.object(response.additional).text())
@@ -59,7 +59,7 @@ struct TokenSet: Codable, Sendable, Equatable {
         let value = response.additional["refresh_in"]
         guard let seconds = value?.number?.double ?? value?.string.flatMap(Double.init), seconds >= 1,
             case let seconds = max(seconds, Self.minimumRefreshIn),
-            seconds < Double(response.expiresIn ?? TokenResponse.maximumLifetime)
+            seconds < Double(response.expiresIn?.components.seconds ?? Int64(TokenResponse.maximumLifetime))
         else { return nil }
         return Int(seconds)
     }

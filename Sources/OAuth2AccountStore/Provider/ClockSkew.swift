@@ -10,17 +10,19 @@ import Synchronization
 ///
 /// [RFC 9110 section 6.6.1](https://www.rfc-editor.org/rfc/rfc9110#section-6.6.1)
 public struct ClockSkew: Sendable, Equatable {
-    /// The difference that is worth no word, in seconds.
-    public static let allowed = 60.0
+    /// The maximum difference that is not notable.
+    public static let allowed = Duration.seconds(60)
 
-    /// How many seconds the provider's clock is ahead of this machine's; less than 5 count as none.
-    public let seconds: Double
+    /// The time by which the provider's clock is ahead of this machine's; less than 5 s count as none.
+    public let difference: Duration
 
-    /// A difference, in seconds.
-    public init(seconds: Double) { self.seconds = seconds }
+    /// Creates a difference in seconds, at most 31,000 years.
+    package init(seconds: Double) { difference = .seconds(min(max(seconds, -1e12), 1e12)) }
 
-    /// Whether somebody should set this machine's clock.
-    public var isNotable: Bool { abs(seconds) > Self.allowed }
+    private var seconds: Double { difference / .seconds(1) }
+
+    /// Whether the user should set this machine's clock.
+    public var isNotable: Bool { difference > Self.allowed || difference < .zero - Self.allowed }
 
     /// The difference in words: "this machine's clock is 86400 s behind the provider's".
     public var explanation: String {

@@ -6,16 +6,16 @@ import StrictJSON
 /// A client that was registered dynamically for one account type: what is needed to manage it later.
 ///
 /// [RFC 7592 section 3](https://www.rfc-editor.org/rfc/rfc7592#section-3)
-public struct RegisteredClient: Sendable, Equatable {
+package struct RegisteredClient: Sendable, Equatable {
     /// The issuer that registered it. The client is good there only.
-    public let issuer: String
+    package let issuer: String
     /// The client identifier.
-    public let clientID: String
+    package let clientID: String
     /// Where it is managed, and the token for that; nil when the provider does not offer it.
-    public let access: ClientManagementRequest.Access?
+    package let access: ClientManagementRequest.Access?
 
     /// A client.
-    public init(issuer: String, clientID: String, access: ClientManagementRequest.Access?) {
+    package init(issuer: String, clientID: String, access: ClientManagementRequest.Access?) {
         self.issuer = issuer
         self.clientID = clientID
         self.access = access
@@ -24,7 +24,7 @@ public struct RegisteredClient: Sendable, Equatable {
 
 extension RegisteredClient: Redacted {
     /// The client identifier and the issuer; no token.
-    public var description: String { "the client \(clientID.debugDescription) of \(issuer)" }
+    package var description: String { "the client \(clientID.debugDescription) of \(issuer)" }
 }
 
 extension RegisteredClient {

@@ -78,7 +78,7 @@ package struct ResourceDiscovery: Sendable {
         case 300..<400: throw Self.redirected(head, url)
         case 408, 429, 500...:
             throw OAuth2Error.http(
-                status: head.status, retryAfter: head.retryAfter().map { Int(($0 / .seconds(1)).rounded(.up)) })
+                status: head.status, retryAfter: head.retryDelay)
         // Some servers require a token only for other requests.
         default: return nil
         }

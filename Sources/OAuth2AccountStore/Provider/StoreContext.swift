@@ -91,7 +91,7 @@ extension StoreContext {
     /// Returns the wall clock's time, or a later time if the wall clock was set back since these tokens were first seen.
     func now(forAgeOf tokens: TokenSet, account id: Account.ID) -> Date {
         providers.hints.ages.now(
-            forAgeOf: tokens, account: id, wall: dependencies.now(), uptime: dependencies.uptime())
+            forAgeOf: tokens, account: id, wall: dependencies.now(), uptime: dependencies.uptimeSeconds)
     }
 
     /// Returns the difference between this machine's clock and the clock of a type's provider, as its last response had it; `nil` if

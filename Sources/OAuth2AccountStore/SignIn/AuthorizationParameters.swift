@@ -43,14 +43,19 @@ struct AuthorizationParameters {
         return parameters
     }
 
-    private static func maximumAge(_ option: Int?, _ parameter: String?) throws(OAuth2Error) -> Int? {
-        if let parameter, option == nil {
-            guard let age = Int(parameter) else { throw .configuration("max_age is not a whole number of seconds") }
-            return try maximumAge(age, nil)
+    private static func maximumAge(_ option: Duration?, _ parameter: String?) throws(OAuth2Error) -> Int? {
+        let age: Int64
+        if let option {
+            age = option.components.seconds
+        } else {
+            guard let parameter else { return nil }
+            guard let seconds = Int64(parameter) else {
+                throw .configuration("max_age is not a whole number of seconds")
+            }
+            age = seconds
         }
-        guard let option else { return nil }
-        guard (0...1_000_000_000).contains(option) else { throw .configuration("max_age is out of range") }
-        return option
+        guard (0...1_000_000_000).contains(age) else { throw .configuration("max_age is out of range") }
+        return Int(age)
     }
 
     private static func claims(_ text: String?, _ type: AccountType) throws(OAuth2Error) -> JSONObject? {

@@ -20,7 +20,7 @@ public struct ExchangedToken: Sendable, Equatable {
         secret = response.accessToken
         issuedType = response.additional["issued_token_type"]?.string
         tokenType = response.tokenType
-        expiry = response.expiresIn.map { received.addingTimeInterval(Double($0)) }
+        expiry = response.expiresIn.map { received.addingTimeInterval($0 / .seconds(1)) }
         scope = response.grantedScope(requested: requested)
         refreshToken = response.refreshToken
     }

@@ -11,7 +11,7 @@ extension SignInCoordinator {
     ) async throws -> Account {
         let type = connection.type
         let key = try connection.newSenderKey()
-        let begun = dependencies.uptime()
+        let begun = dependencies.uptimeSeconds
         var parameters = requested.directParameters
         if !type.authorizationDetails.isEmpty {
             parameters["authorization_details"] = JSONValue.array(type.authorizationDetails.map(JSONValue.object))
@@ -49,8 +49,9 @@ private struct DeviceSignIn {
     func tokens() async throws -> TokenResponse {
         let dependencies = connection.dependencies
         var polling = DevicePolling(
-            authorization, now: dependencies.uptime(), expecting: expectation, quirks: connection.type.responseQuirks)
-        var step = polling.start(now: dependencies.uptime())
+            authorization, now: dependencies.uptimeSeconds, expecting: expectation,
+            quirks: connection.type.responseQuirks)
+        var step = polling.start(now: dependencies.uptimeSeconds)
         var lastError: (any Error)?
         while true {
             switch step {
@@ -67,14 +68,14 @@ private struct DeviceSignIn {
             }
             let event: DevicePolling.Event
             (event, lastError) = try await poll()
-            step = polling.next(event, now: dependencies.uptime())
+            step = polling.next(event, now: dependencies.uptimeSeconds)
         }
     }
 
     private func wait(until time: Double) async throws {
         let dependencies = connection.dependencies
         let end = min(time, deadline ?? time)
-        let seconds = end - dependencies.uptime()
+        let seconds = end - dependencies.uptimeSeconds
         if seconds > 0 { try await dependencies.sleep(.seconds(seconds)) }
         try Task.checkCancellation()
         if let deadline, time > deadline {

@@ -11,14 +11,14 @@ public struct DeviceCodePrompt: Sendable, Equatable {
     public let verificationURI: URL
     /// The same with the code in it. Show the code all the same, for the person to compare (section 3.3.1).
     public let verificationURIComplete: URL?
-    /// How long the code is good, in seconds.
-    public let expiresIn: Int
+    /// The lifetime of the code.
+    public let expiresIn: Duration
 
     init(_ authorization: DeviceAuthorization) {
         userCode = authorization.userCode
         verificationURI = authorization.verificationURI
         verificationURIComplete = authorization.verificationURIComplete
-        expiresIn = authorization.expiresIn
+        expiresIn = .seconds(authorization.expiresIn)
     }
 }
 

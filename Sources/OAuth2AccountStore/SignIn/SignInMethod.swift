@@ -116,8 +116,9 @@ public struct SignInOptions: Sendable, Equatable {
     public var domainHint: String?
     /// The `claims` parameter, a JSON object; nil: the type's.
     public var claims: String?
-    /// The greatest age of the person's log-in, in seconds; 0 wants a new one. The ID token is held to it.
-    public var maximumAge: Int?
+    /// The maximum time since the user's sign-in at the provider, in whole seconds; zero requires a new one. The ID token is checked for
+    /// it.
+    public var maximumAge: Duration?
     /// The authentication context classes that are wanted, the best first. The ID token must have one of them.
     public var contextClasses: [String] = []
     /// Further parameters of the authorization request.

@@ -155,7 +155,7 @@ extension AccountStore {
     ///
     /// - Throws: ``AccountStoreError`` when it cannot be saved; then the registration should be deleted at the provider, or
     ///   its client identifier noted down.
-    public func keepRegistration(_ client: RegisteredClient?, ofType type: String) async throws {
+    package func keepRegistration(_ client: RegisteredClient?, ofType type: String) async throws {
         try await AccountStoreError.wrappingErrors("cannot keep the registration") {
             try await RegisteredClient.save(client, ofType: type, repository)
         }
@@ -164,7 +164,7 @@ extension AccountStore {
     /// What the registration of a type's client gave; nil when it was not registered by this store.
     ///
     /// - Throws: ``AccountStoreError``, also when the record's seal is broken.
-    public func registration(ofType type: String) async throws -> RegisteredClient? {
+    package func registration(ofType type: String) async throws -> RegisteredClient? {
         try await AccountStoreError.wrappingErrors("cannot read the registration") {
             try await RegisteredClient.read(ofType: type, repository)
         }

@@ -10,7 +10,7 @@ extension AccountStore {
     /// Where else a copy of the key may be, which a move could not remove, in words for people. Empty most of the time.
     ///
     /// - Throws: ``AccountStoreError``
-    public func keyLeftovers() async throws -> [String] {
+    package func keyLeftovers() async throws -> [String] {
         try await AccountStoreError.wrappingErrors("cannot read where the key is") {
             try await KeyLocationRecord.read(storage)?.leftovers.map(\.explanation) ?? []
         }
@@ -37,7 +37,7 @@ extension AccountStore {
     /// The word for the place of a storage's key: "key-file", "secret-service".
     ///
     /// - Throws: ``AccountStoreError``
-    public static func keyCustody(of storage: any AccountStorage) async throws -> KeyCustodyChoice {
+    package static func keyCustody(of storage: any AccountStorage) async throws -> KeyCustodyChoice {
         try await AccountStoreError.wrappingErrors("cannot read where the key is") {
             try await KeyLocationRecord.read(storage)?.current ?? .keyFile
         }
@@ -49,7 +49,7 @@ extension AccountStore {
     ///
     /// - Parameter locations: leads to the key. Without it the records are copied as they are, and nobody can tell which of them open.
     /// - Throws: ``AccountStoreError`` when nothing can be read, or the new file is there already.
-    public static func salvage(_ storage: SQLiteStorage, locations: KeyLocations) async throws -> SalvageReport {
+    package static func salvage(_ storage: SQLiteStorage, locations: KeyLocations) async throws -> SalvageReport {
         try await AccountStoreError.wrappingErrors("cannot copy anything out of the store") {
             let saved = try? await KeyLocationRecord.read(storage)?.current
             let custody = try? await locations.custody(locations.choice ?? saved ?? .keyFile, storage)
@@ -63,7 +63,7 @@ extension AccountStore {
     ///
     /// - Returns: the path of the damaged file from now on.
     /// - Throws: ``AccountStoreError``; the damaged file is then where it was.
-    public static func use(_ report: SalvageReport, inPlaceOf storage: SQLiteStorage) async throws -> String {
+    package static func use(_ report: SalvageReport, inPlaceOf storage: SQLiteStorage) async throws -> String {
         try await AccountStoreError.wrappingErrors("cannot replace the damaged file") {
             try FileReplacement.replace(storage.location, by: report.path)
         }

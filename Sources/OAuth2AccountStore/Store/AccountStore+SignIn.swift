@@ -114,7 +114,7 @@ extension AccountStore {
     /// Whether the provider of a type offers signing in on another device. Asks it, unless that was done a while ago.
     ///
     /// - Throws: ``AccountStoreError``
-    public func offersDeviceSignIn(type: String) async throws -> Bool {
+    package func offersDeviceSignIn(type: String) async throws -> Bool {
         try await AccountStoreError.wrappingErrors("cannot find the provider's endpoints") {
             try await context.providers.server(for: context.type(type), offering: "device_authorization_endpoint")
                 .deviceAuthorizationEndpoint != nil

@@ -53,7 +53,7 @@ extension AccountStore {
     /// - Parameters:
     ///   - account: The account.
     ///   - requested: The requested scope. The default is the scope of the settings.
-    public nonisolated func scopeNotGranted(to account: Account, of requested: Scope? = nil) -> Scope {
+    package nonisolated func scopeNotGranted(to account: Account, of requested: Scope? = nil) -> Scope {
         guard let type = settings[account.type] else { return [] }
         return Scope(ScopeCoverage(type).missing(requested ?? type.scope, in: account.scope))
     }
@@ -147,7 +147,7 @@ extension AccountStore {
     ///   - type: the name of the account type.
     ///   - parameters: further parameters of the provider.
     /// - Throws: ``AccountStoreError``
-    public func exchange(
+    package func exchange(
         _ exchange: TokenExchange, at type: String, parameters: [String: String] = [:]
     ) async throws -> ExchangedToken {
         try await AccountStoreError.wrappingErrors("cannot exchange the token") {

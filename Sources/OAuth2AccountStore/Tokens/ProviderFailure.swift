@@ -33,9 +33,9 @@ struct ProviderFailure: Codable, Sendable, Equatable {
 
     /// Creates the saved form of an error; returns `nil` if it is not transient.
     init?(_ error: any Error, now: Date) {
-        var requested: Int?
+        var requested: Duration?
         switch error {
-        case OAuth2Error.http(let code, let seconds) where Self.isTransient(code): (status, requested) = (code, seconds)
+        case OAuth2Error.http(let code, let delay) where Self.isTransient(code): (status, requested) = (code, delay)
         case OAuth2Error.provider(let error) where Self.isTransient(error.status ?? 0):
             (status, requested) = (error.status, error.retryAfter)
         // An error without a host is a time limit of this process, which sent no request.
@@ -46,7 +46,7 @@ struct ProviderFailure: Codable, Sendable, Equatable {
         default: return nil
         }
         start = now.timeIntervalSince1970
-        let wanted = requested.map(Double.init) ?? Self.defaultDelay
+        let wanted = requested.map { $0 / .seconds(1) } ?? Self.defaultDelay
         delay = min(max(wanted, Self.delays.lowerBound), Self.delays.upperBound)
     }
 
@@ -61,10 +61,10 @@ struct ProviderFailure: Codable, Sendable, Equatable {
 
     /// Returns the error for a caller; `nil` if it no longer applies.
     func error(at now: Date) -> AccountStoreError? {
-        guard let seconds = remaining(at: now).map({ Int($0.rounded(.up)) }) else { return nil }
+        guard let delay = remaining(at: now).map({ Duration.seconds(Int($0.rounded(.up))) }) else { return nil }
         let cause: any Error
         if let status {
-            cause = OAuth2Error.http(status: status, retryAfter: seconds)
+            cause = OAuth2Error.http(status: status, retryAfter: delay)
         } else if let kind = kind.flatMap(HTTPTransportError.Kind.init(rawValue:)), let host, let reason {
             cause = HTTPTransportError(kind, host: host, reason: reason)
         } else {
@@ -72,7 +72,7 @@ struct ProviderFailure: Codable, Sendable, Equatable {
         }
         var error = AccountStoreError.wrapping(cause, what: RefreshOutcome.failure)
         error.reason += " (an earlier request; no other was sent)"
-        error.remedy = .retryLater(after: seconds)
+        error.remedy = .retryLater(after: delay)
         error.hint = nil
         return error
     }

@@ -32,7 +32,7 @@ actor TokenBroker: StoreCollaborator {
                 remedy: .changeSettings,
                 hint: "decode them from base64url, and pass them unchanged, such as {\"access_token\": {…}}")
         }
-        let start = dependencies.uptime()
+        let start = dependencies.uptimeSeconds
         while true {
             var token = requested
             var policy = policy
@@ -88,7 +88,7 @@ actor TokenBroker: StoreCollaborator {
         of refresh: RefreshInFlight, _ key: RefreshKey, _ requirement: FreshnessRequirement, _ start: Double
     ) async throws -> RefreshOutcome {
         let limit = dependencies.refreshTimeout
-        func rest(of limit: Duration) -> Duration { limit - .seconds(max(0, dependencies.uptime() - start)) }
+        func rest(of limit: Duration) -> Duration { limit - .seconds(max(0, dependencies.uptimeSeconds - start)) }
         if let outcome = try await refresh.outcome.value(
             within: rest(of: min(Self.patience, limit)), sleep: dependencies.timer)
         {

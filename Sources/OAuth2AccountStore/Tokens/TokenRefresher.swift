@@ -283,7 +283,7 @@ struct TokenRefresher: StoreCollaborator {
         }
         // Once another save is possible, a sign-in can have replaced the tokens.
         history.setPendingUpdate(rescue.change(update), id)
-        let start = dependencies.uptime()
+        let start = dependencies.uptimeSeconds
         var waited = Duration.zero
         var backoff = Backoff(.milliseconds(50) ... .seconds(2))
         var rescueFile: String?
@@ -300,7 +300,7 @@ struct TokenRefresher: StoreCollaborator {
             } catch let error as StorageError {
                 if rescueFile == nil { rescueFile = await rescue.save(update, record, revision) }
                 let delay = backoff.next()
-                let elapsed = max(waited, .seconds(dependencies.uptime() - start))
+                let elapsed = max(waited, .seconds(dependencies.uptimeSeconds - start))
                 guard [.busy, .full, .other].contains(error.kind), elapsed + delay < Self.saveTimeout,
                     rescueFile == nil || !history.isEnding
                 else {

@@ -8,46 +8,46 @@ import StrictJSON
 ///
 /// [RFC 6749 section 4.1.1](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.1),
 /// [RFC 7636 section 4.3](https://www.rfc-editor.org/rfc/rfc7636#section-4.3), OpenID Connect Core 1.0 section 3.1.2.1
-public struct AuthorizationRequest: Sendable {
+package struct AuthorizationRequest: Sendable {
     /// The parameters that a user or a program may add to the request.
-    public struct Options: Sendable, Equatable {
+    package struct Options: Sendable, Equatable {
         /// Words of OpenID Connect's `prompt`: `none`, `login`, `consent`, `select_account`, `create`.
-        public var prompt: [String] = []
+        package var prompt: [String] = []
         /// The expected user.
-        public var loginHint: String?
+        package var loginHint: String?
         /// The greatest age of the user's log-in, in seconds.
-        public var maximumAge: Int?
+        package var maximumAge: Int?
         /// The `claims` parameter, a JSON object (OpenID Connect Core 1.0 section 5.5).
-        public var claims: String?
+        package var claims: String?
         /// The required authentication context classes, the preferred one first: `acr_values`.
-        public var contextClasses: [String] = []
+        package var contextClasses: [String] = []
         /// The resources that the tokens are for: absolute addresses without fragment (RFC 8707).
-        public var resources: [String] = []
+        package var resources: [String] = []
         /// The requested authorization details: objects with a `type` (RFC 9396).
-        public var authorizationDetails: [JSONObject] = []
+        package var authorizationDetails: [JSONObject] = []
         /// The thumbprint of the key that the tokens will be bound to: `dpop_jkt` (RFC 9449 section 10).
-        public var dpopKeyThumbprint: String?
+        package var dpopKeyThumbprint: String?
         /// Additional parameters of the provider; protocol parameters are rejected.
-        public var parameters: [String: String] = [:]
+        package var parameters: [String: String] = [:]
 
         /// Creates no options.
-        public init() {}
+        package init() {}
     }
 
     /// The URL for the browser.
-    public let url: URL
+    package let url: URL
     /// The values to save until the redirect arrives.
-    public let pending: PendingAuthorization
+    package let pending: PendingAuthorization
 
     /// The parameters of the protocol, which settings and callers cannot set.
-    public static let protocolParameters = RequestParameters.reserved
+    package static let protocolParameters = RequestParameters.reserved
 
     /// Creates the request.
     ///
     /// - Parameter random: Returns the given number of unpredictable bytes.
     /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider has no authorization endpoint, or a scope, an extra
     ///   parameter or the redirect URI may not be sent; what `random` throws.
-    public init(
+    package init(
         server: AuthorizationServer, client: Client, redirectURI: RedirectURI, scope: Scope, options: Options = .init(),
         random: (Int) throws -> [UInt8] = SecureRandom.bytes
     ) throws {
@@ -59,7 +59,7 @@ public struct AuthorizationRequest: Sendable {
     /// Creates the request for a saved authorization.
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` as the other initializer does.
-    public init(
+    package init(
         server: AuthorizationServer, client: Client, pending: PendingAuthorization, options: Options = .init()
     ) throws(OAuth2Error) {
         try Self.checkPushing(server)
@@ -71,7 +71,7 @@ public struct AuthorizationRequest: Sendable {
     /// Creates the request for pushed parameters. It is valid once (RFC 9126 section 4).
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider has no authorization endpoint.
-    public init(
+    package init(
         pushed: PushedAuthorizationResponse, server: AuthorizationServer, client: Client, pending: PendingAuthorization
     ) throws(OAuth2Error) {
         try self.init(

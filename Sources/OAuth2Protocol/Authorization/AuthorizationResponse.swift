@@ -7,9 +7,9 @@ import StrictJSON
 ///
 /// [RFC 6749 section 4.1.2](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2),
 /// [RFC 9207](https://www.rfc-editor.org/rfc/rfc9207)
-public struct AuthorizationResponse: Sendable {
+package struct AuthorizationResponse: Sendable {
     /// The longest address that is read, in bytes.
-    public static let maximumSize = 64 * 1024
+    package static let maximumSize = 64 * 1024
 
     let address: String
     let parameters: [FormEncoding.Pair]
@@ -22,7 +22,7 @@ public struct AuthorizationResponse: Sendable {
     /// Creates a response from a received redirect. Only the query counts: fragments contain no codes.
     ///
     /// - Throws: ``OAuth2Error/redirect(_:)`` if it is too large or its percent-encoding is broken.
-    public init(redirect address: String) throws(OAuth2Error) {
+    package init(redirect address: String) throws(OAuth2Error) {
         guard address.utf8.count <= Self.maximumSize else {
             throw Self.rejected(.tooLarge, "size", "at most \(Self.maximumSize) bytes", "\(address.utf8.count) bytes")
         }
@@ -36,7 +36,7 @@ public struct AuthorizationResponse: Sendable {
     }
 
     /// The state, which finds the sign-in; `nil` if it is missing, empty or there twice.
-    public var state: String? {
+    package var state: String? {
         let values = parameters.filter { $0.name == "state" }
         return values.count == 1 ? nonEmpty(values[0].value) : nil
     }
@@ -46,7 +46,7 @@ public struct AuthorizationResponse: Sendable {
     private func value(_ name: String) -> String? { nonEmpty(parameters.first { $0.name == name }?.value) }
 
     /// The provider's error, if the redirect reports one.
-    public var providerError: ProviderError? {
+    package var providerError: ProviderError? {
         value("error").map {
             ProviderError(
                 code: ErrorCode(rawValue: $0), explanation: value("error_description"), uri: value("error_uri"))
@@ -54,7 +54,7 @@ public struct AuthorizationResponse: Sendable {
     }
 
     /// The issuer that the redirect names; `nil` if it is missing, empty or there twice.
-    public var issuer: String? {
+    package var issuer: String? {
         let values = parameters.filter { $0.name == "iss" }
         return values.count == 1 ? nonEmpty(values[0].value) : nil
     }
@@ -69,7 +69,7 @@ public struct AuthorizationResponse: Sendable {
     ///
     /// - Throws: ``OAuth2Error/redirect(_:)`` if it is not, in which case the sign-in keeps waiting, unless the error
     ///   ``RedirectError/endsSignIn``; ``OAuth2Error/provider(_:)`` if the provider denied the request, which ends the sign-in.
-    public func code(for pending: PendingAuthorization) throws(OAuth2Error) -> Secret {
+    package func code(for pending: PendingAuthorization) throws(OAuth2Error) -> Secret {
         guard pending.redirectURI.matches(address) else {
             throw Self.rejected(
                 .redirectURIMismatch, "redirect_uri", quoted(pending.redirectURI.text), quoted(description))
@@ -108,7 +108,7 @@ public struct AuthorizationResponse: Sendable {
     /// Returns whether an issuer is the expected one, byte by byte.
     ///
     /// Entra's shared tenants announce an issuer with a `{tenantid}` in it and send the tenant's own.
-    public static func isIssuer(_ issuer: String, of expected: String) -> Bool {
+    package static func isIssuer(_ issuer: String, of expected: String) -> Bool {
         guard let hole = expected.firstRange(of: "{tenantid}") else { return bytesEqual(issuer, expected) }
         let head = expected[..<hole.lowerBound], tail = expected[hole.upperBound...]
         guard issuer.hasPrefix(head), issuer.hasSuffix(tail), issuer.utf8.count > head.utf8.count + tail.utf8.count
@@ -122,5 +122,5 @@ public struct AuthorizationResponse: Sendable {
 
 extension AuthorizationResponse: Redacted {
     /// The address without its query.
-    public var description: String { String(Substring(address.utf8.prefix { $0 != UInt8(ascii: "?") })) }
+    package var description: String { String(Substring(address.utf8.prefix { $0 != UInt8(ascii: "?") })) }
 }

@@ -5,15 +5,15 @@ import JOSE
 /// A code verifier and its S256 challenge. A new one for every authorization request; "plain" does not exist here.
 ///
 /// [RFC 7636](https://www.rfc-editor.org/rfc/rfc7636)
-public struct CodeVerifier: Sendable, Equatable {
+package struct CodeVerifier: Sendable, Equatable {
     /// The verifier, sent with the code.
-    public let secret: Secret
+    package let secret: Secret
 
     /// Creates a verifier from 32 random bytes (section 4.1).
-    public init(random: [UInt8]) { secret = Secret(Base64URL.encode(random)) }
+    package init(random: [UInt8]) { secret = Secret(Base64URL.encode(random)) }
 
     /// Creates a given verifier; `nil` unless it has 43 to 128 unreserved characters.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard (43...128).contains(text.utf8.count), text.utf8.allSatisfy(PercentEncoding.isUnreserved) else {
             return nil
         }
@@ -21,5 +21,5 @@ public struct CodeVerifier: Sendable, Equatable {
     }
 
     /// The challenge, sent with the authorization request: BASE64URL(SHA256(verifier)), section 4.2.
-    public var challenge: String { Base64URL.encode(SHA2.sha256.digest(Array(secret.value.utf8))) }
+    package var challenge: String { Base64URL.encode(SHA2.sha256.digest(Array(secret.value.utf8))) }
 }

@@ -1,27 +1,27 @@
 import JOSE
-public import Platform
+import Platform
 
 /// What a client keeps while the user signs in. It is valid for one redirect.
-public struct PendingAuthorization: Sendable, Equatable {
+package struct PendingAuthorization: Sendable, Equatable {
     /// The value that the redirect repeats.
-    public let state: String
+    package let state: String
     /// The value that the ID token repeats, if `openid` was requested.
-    public let nonce: String?
+    package let nonce: String?
     /// The proof at the token endpoint that this client requested the code.
-    public let verifier: CodeVerifier
+    package let verifier: CodeVerifier
     /// The redirect URI.
-    public let redirectURI: RedirectURI
+    package let redirectURI: RedirectURI
     /// The issuer of the request, or `nil` without one: then any issuer in the redirect is accepted.
-    public let issuer: String?
+    package let issuer: String?
     /// Whether the redirect must name the issuer.
-    public let expectsIssuer: Bool
+    package let expectsIssuer: Bool
     /// The scope that was requested.
-    public let scope: Scope
+    package let scope: Scope
     /// The age of the user's log-in that was requested, in seconds.
-    public let maximumAge: Int?
+    package let maximumAge: Int?
 
     /// Creates the values of one sign-in.
-    public init(
+    package init(
         state: String, nonce: String?, verifier: CodeVerifier, redirectURI: RedirectURI, issuer: String?,
         expectsIssuer: Bool, scope: Scope, maximumAge: Int? = nil
     ) {
@@ -50,5 +50,5 @@ public struct PendingAuthorization: Sendable, Equatable {
 
 extension PendingAuthorization: Redacted {
     /// The issuer and the scope; no secrets.
-    public var description: String { "sign-in pending at \(issuer ?? "a provider") for \(scope.text)" }
+    package var description: String { "sign-in pending at \(issuer ?? "a provider") for \(scope.text)" }
 }

@@ -5,11 +5,11 @@ import StrictJSON
 /// An authorization request whose parameters go to the provider directly, so that the browser carries none of them.
 ///
 /// [RFC 9126](https://www.rfc-editor.org/rfc/rfc9126)
-public struct PushedAuthorizationRequest: Sendable {
+package struct PushedAuthorizationRequest: Sendable {
     /// The request to send.
-    public let request: HTTPRequest
+    package let request: HTTPRequest
     /// The values to save until the redirect arrives.
-    public let pending: PendingAuthorization
+    package let pending: PendingAuthorization
 
     /// Creates the request.
     ///
@@ -19,7 +19,7 @@ public struct PushedAuthorizationRequest: Sendable {
     ///   - random: Returns the given number of unpredictable bytes.
     /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not take pushed requests, or a parameter may not
     ///   be sent; what `random` throws.
-    public init(
+    package init(
         server: AuthorizationServer, client: Client, redirectURI: RedirectURI, scope: Scope,
         options: AuthorizationRequest.Options = .init(), signedWith key: SigningKey? = nil, now: Double = 0,
         random: (Int) throws -> [UInt8] = SecureRandom.bytes
@@ -43,14 +43,14 @@ public struct PushedAuthorizationRequest: Sendable {
 /// The provider's name for a pushed authorization request.
 ///
 /// [RFC 9126 section 2.2](https://www.rfc-editor.org/rfc/rfc9126#section-2.2)
-public struct PushedAuthorizationResponse: Sendable, Equatable {
+package struct PushedAuthorizationResponse: Sendable, Equatable {
     /// The `request_uri`, for one use.
-    public let requestURI: String
+    package let requestURI: String
     /// How many seconds it can be used.
-    public let expiresIn: Int
+    package let expiresIn: Int
 
     /// Reads the response. The specification says 201; some providers send 200.
-    public static func read(_ response: HTTPResponse) throws(OAuth2Error) -> PushedAuthorizationResponse {
+    package static func read(_ response: HTTPResponse) throws(OAuth2Error) -> PushedAuthorizationResponse {
         guard response.status == 201 || response.status == 200 else { throw EndpointResponse.failure(response) }
         let object = try ResponseObject(response, unique: ["request_uri", "expires_in"])
         return PushedAuthorizationResponse(

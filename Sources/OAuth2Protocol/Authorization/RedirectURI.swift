@@ -108,7 +108,7 @@ public struct RedirectURI: Sendable, Equatable {
     public var path: String { components.path }
 
     /// Returns the same URI with this port (RFC 8252 section 7.3).
-    public func replacingPort(_ port: UInt16) throws(OAuth2Error) -> RedirectURI {
+    package func replacingPort(_ port: UInt16) throws(OAuth2Error) -> RedirectURI {
         let query = components.query.map { "?" + $0 } ?? ""
         return try RedirectURI("\(components.scheme)://\(host):\(port)\(components.path)\(query)")
     }

@@ -16,7 +16,7 @@ extension AuthorizationRequest {
     ///   - random: Returns the given number of unpredictable bytes.
     /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider has no issuer or authorization endpoint, a parameter may not
     ///   be sent, or the key does not sign; what `random` throws.
-    public init(
+    package init(
         signedWith key: SigningKey, server: AuthorizationServer, client: Client, pending: PendingAuthorization,
         options: Options = .init(), now: Double, random: (Int) throws -> [UInt8] = SecureRandom.bytes
     ) throws {

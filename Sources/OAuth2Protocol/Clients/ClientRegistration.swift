@@ -5,9 +5,9 @@ import StrictJSON
 /// Registers a client with a provider.
 ///
 /// [RFC 7591 section 3.1](https://www.rfc-editor.org/rfc/rfc7591#section-3.1)
-public struct ClientRegistrationRequest: Sendable {
+package struct ClientRegistrationRequest: Sendable {
     /// The request to send.
-    public let request: HTTPRequest
+    package let request: HTTPRequest
 
     /// Creates the request for a native application: public, with the authorization code grant and refresh tokens.
     ///
@@ -15,7 +15,7 @@ public struct ClientRegistrationRequest: Sendable {
     ///   - metadata: additional members, or others in place of these.
     ///   - initialAccessToken: what the provider gave to those who may register, when it wants that.
     /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not offer it.
-    public init(
+    package init(
         server: AuthorizationServer, redirectURIs: [RedirectURI], name: String? = nil, metadata: JSONObject = [:],
         initialAccessToken: Secret? = nil
     ) throws(OAuth2Error) {
@@ -37,28 +37,28 @@ public struct ClientRegistrationRequest: Sendable {
 /// A client as the provider registered it. The provider's values replace the requested ones.
 ///
 /// [RFC 7591 section 3.2.1](https://www.rfc-editor.org/rfc/rfc7591#section-3.2.1)
-public struct ClientRegistration: Sendable, Equatable {
+package struct ClientRegistration: Sendable, Equatable {
     /// The client identifier. Valid only at this provider.
-    public let clientID: String
+    package let clientID: String
     /// The client secret, when the provider gave one.
-    public let clientSecret: Secret?
+    package let clientSecret: Secret?
     /// When the secret expires, in seconds since 1970; 0 is never, and `nil` unknown.
-    public let clientSecretExpiresAt: Double?
+    package let clientSecretExpiresAt: Double?
     /// The redirect URIs that were registered; `nil` if the response does not say.
-    public let redirectURIs: [String]?
+    package let redirectURIs: [String]?
     /// How the client authenticates; HTTP Basic when nil and there is a secret.
-    public let authenticationMethod: String?
+    package let authenticationMethod: String?
     /// The URL that reads, changes and deletes the registration (RFC 7592).
-    public let managementURL: URL?
+    package let managementURL: URL?
     /// The token for that.
-    public let managementToken: Secret?
+    package let managementToken: Secret?
     /// The other members.
-    public let metadata: JSONObject
+    package let metadata: JSONObject
 
     private static let secretMembers: Set<String> = ["client_secret", "registration_access_token"]
 
     /// Returns whether there is a secret that is valid at this time.
-    public func isSecretUsable(now: Double) -> Bool {
+    package func isSecretUsable(now: Double) -> Bool {
         guard clientSecret != nil else { return false }
         guard let expiry = clientSecretExpiresAt else { return true }
         return expiry == 0 || now < expiry
@@ -67,7 +67,7 @@ public struct ClientRegistration: Sendable, Equatable {
     /// Returns the client for requests.
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` if the method is not known here, or the secret has expired.
-    public func client(now: Double, key: SigningKey? = nil) throws(OAuth2Error) -> Client {
+    package func client(now: Double, key: SigningKey? = nil) throws(OAuth2Error) -> Client {
         if clientSecret != nil, !isSecretUsable(now: now) {
             throw .configuration("the client secret of this registration has expired; register again")
         }
@@ -77,7 +77,7 @@ public struct ClientRegistration: Sendable, Equatable {
     }
 
     /// Reads the response. The specification says 201; some providers send 200.
-    public static func read(
+    package static func read(
         _ response: HTTPResponse, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) -> ClientRegistration {
         guard response.status == 201 || response.status == 200 else { throw EndpointResponse.failure(response) }
@@ -107,5 +107,5 @@ public struct ClientRegistration: Sendable, Equatable {
 
 extension ClientRegistration: Redacted {
     /// The client identifier; no secrets, and no members that may be some.
-    public var description: String { "the client \(quoted(clientID))" }
+    package var description: String { "the client \(quoted(clientID))" }
 }

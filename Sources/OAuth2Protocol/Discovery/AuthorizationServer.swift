@@ -5,62 +5,62 @@ import StrictJSON
 /// A provider: where its endpoints are and what it can do.
 ///
 /// [RFC 8414 section 2](https://www.rfc-editor.org/rfc/rfc8414#section-2), OpenID Connect Discovery 1.0 section 3
-public struct AuthorizationServer: Sendable, Equatable {
+package struct AuthorizationServer: Sendable, Equatable {
     /// The issuer identifier, or `nil` for a provider without one.
-    public var issuer: String?
+    package var issuer: String?
     /// The endpoint where the user signs in.
-    public var authorizationEndpoint: URL?
+    package var authorizationEndpoint: URL?
     /// The endpoint that issues tokens.
-    public var tokenEndpoint: URL?
+    package var tokenEndpoint: URL?
     /// The URL of the provider's signing keys.
-    public var jwksURI: URL?
+    package var jwksURI: URL?
     /// The endpoint with the user's claims.
-    public var userinfoEndpoint: URL?
+    package var userinfoEndpoint: URL?
     /// The endpoint that revokes tokens (RFC 7009).
-    public var revocationEndpoint: URL?
+    package var revocationEndpoint: URL?
     /// The endpoint that ends the browser session (RP-Initiated Logout).
-    public var endSessionEndpoint: URL?
+    package var endSessionEndpoint: URL?
     /// The endpoint that starts the device grant (RFC 8628).
-    public var deviceAuthorizationEndpoint: URL?
+    package var deviceAuthorizationEndpoint: URL?
     /// The endpoint that starts a sign-in on the user's own device (CIBA 1.0).
-    public var backchannelAuthenticationEndpoint: URL?
+    package var backchannelAuthenticationEndpoint: URL?
     /// The endpoint that inspects tokens (RFC 7662).
-    public var introspectionEndpoint: URL?
+    package var introspectionEndpoint: URL?
     /// The endpoint that registers clients (RFC 7591).
-    public var registrationEndpoint: URL?
+    package var registrationEndpoint: URL?
     /// The endpoint for pushed authorization requests (RFC 9126).
-    public var pushedAuthorizationRequestEndpoint: URL?
+    package var pushedAuthorizationRequestEndpoint: URL?
     /// Whether every redirect carries the issuer (RFC 9207).
-    public var sendsIssuerInRedirect = false
+    package var sendsIssuerInRedirect = false
     /// The signature algorithms of its ID tokens; RS256 when it does not say. Never `none`, and none of the HS family: those
     /// are for clients that registered for them and have a secret.
-    public var idTokenSigningAlgorithms: [String] = ["RS256"]
+    package var idTokenSigningAlgorithms: [String] = ["RS256"]
     /// The supported code challenge methods; `nil` if it does not say, which does not mean that it cannot.
-    public var codeChallengeMethods: [String]?
+    package var codeChallengeMethods: [String]?
     /// Whether the URL of a client's metadata document can be its client identifier (OAuth Client ID Metadata Document section 5).
-    public var acceptsClientMetadataDocuments = false
+    package var acceptsClientMetadataDocuments = false
     /// Whether authorization requests must be pushed (RFC 9126 section 5).
-    public var requiresPushedAuthorizationRequests = false
+    package var requiresPushedAuthorizationRequests = false
     /// The supported grants; `nil` if it does not say.
-    public var grantTypes: [String]?
+    package var grantTypes: [String]?
     /// Some of its scope tokens; `nil` if it does not say.
-    public var scopes: [String]?
+    package var scopes: [String]?
     /// The supported methods of client authentication; `nil` if it does not say.
-    public var tokenEndpointAuthenticationMethods: [String]?
+    package var tokenEndpointAuthenticationMethods: [String]?
     /// The algorithms of DPoP proofs it takes; `nil` if it does not take any (RFC 9449 section 5.1).
-    public var dpopSigningAlgorithms: [String]?
+    package var dpopSigningAlgorithms: [String]?
     /// The endpoints for clients that connect with a certificate, by the metadata's names (RFC 8705 section 5).
-    public var mutualTLSAliases: [String: URL] = [:]
+    package var mutualTLSAliases: [String: URL] = [:]
     /// The text between the scopes of a request. A space, unless the provider deviates from RFC 6749 section 3.3.
     package var scopeSeparator = " "
     /// The members of the metadata document that cannot be used, and why.
-    public var unusable: [String: String] = [:]
+    package var unusable: [String: String] = [:]
 
     /// Creates a provider without endpoints.
-    public init(issuer: String? = nil) { self.issuer = issuer }
+    package init(issuer: String? = nil) { self.issuer = issuer }
 
     /// The endpoints, by the name that the metadata document gives them.
-    public static let endpointNames: [(name: String, path: WritableKeyPath<AuthorizationServer, URL?> & Sendable)] = [
+    package static let endpointNames: [(name: String, path: WritableKeyPath<AuthorizationServer, URL?> & Sendable)] = [
         ("authorization_endpoint", \.authorizationEndpoint), ("token_endpoint", \.tokenEndpoint),
         ("jwks_uri", \.jwksURI),
         ("userinfo_endpoint", \.userinfoEndpoint), ("revocation_endpoint", \.revocationEndpoint),

@@ -4,9 +4,9 @@ import HTTPExchange
 /// Finding a provider's endpoints from its issuer or its authority: a request to send, and how to read the response.
 ///
 /// OpenID Connect Discovery 1.0 section 4, [RFC 8414 section 3](https://www.rfc-editor.org/rfc/rfc8414#section-3)
-public struct Discovery: Sendable, Equatable {
+package struct Discovery: Sendable, Equatable {
     /// The location of a metadata document, relative to the issuer.
-    public enum Placement: Sendable, Equatable {
+    package enum Placement: Sendable, Equatable {
         /// `/.well-known/openid-configuration` appended to the issuer.
         case openID
         /// `/.well-known/oauth-authorization-server` inserted between host and path.
@@ -27,14 +27,14 @@ public struct Discovery: Sendable, Equatable {
     }
 
     /// The address of the metadata document.
-    public let url: URL
+    package let url: URL
     let expectation: Expectation
     let allowsLoopbackHTTP: Bool
 
     /// Creates the discovery of an issuer.
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` if the issuer is not an https URL, or has a query or a fragment.
-    public init(
+    package init(
         issuer: String, placement: Placement = .openID, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) {
         let base = try Self.base(issuer, name: "the issuer", allowsLoopbackHTTP: allowsLoopbackHTTP)
@@ -55,7 +55,7 @@ public struct Discovery: Sendable, Equatable {
     /// Entra's shared tenants name an issuer with a `{tenantid}` in it, B2C and External ID one with the tenant's identifier
     /// in place of its name: the issuer must be on the authority's host or in `knownAuthorities`, and must not belong to another
     /// tenant. Only `/common`, `/organizations` and `/consumers` can have the template.
-    public init(
+    package init(
         authority: String, knownAuthorities: [String] = [], allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) {
         let base = try Self.base(authority, name: "the authority", allowsLoopbackHTTP: allowsLoopbackHTTP)
@@ -84,14 +84,14 @@ public struct Discovery: Sendable, Equatable {
     }
 
     /// The request for the document.
-    public var request: HTTPRequest {
+    package var request: HTTPRequest {
         HTTPRequest(.get, url, fields: ["Accept": "application/json"])
     }
 
     /// Reads the response.
     ///
     /// - Throws: ``OAuth2Error`` if the status is not 200, the body is not a JSON object, or its issuer is another one.
-    public func read(_ response: HTTPResponse) throws(OAuth2Error) -> AuthorizationServer {
+    package func read(_ response: HTTPResponse) throws(OAuth2Error) -> AuthorizationServer {
         try EndpointResponse.checkStatus(response)
         let metadata = try ResponseObject(response, name: "the metadata at \(url)").members
         guard !metadata.duplicatedNames.contains("issuer"), let issuer = metadata["issuer"]?.string, !issuer.isEmpty

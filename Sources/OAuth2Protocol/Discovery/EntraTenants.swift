@@ -1,7 +1,7 @@
 import Platform
 
 /// The tenants whose users can sign in at a Microsoft Entra authority.
-public enum EntraTenants: Sendable, Equatable {
+package enum EntraTenants: Sendable, Equatable {
     /// Every tenant, and personal accounts: `/common`.
     case all
     /// Every tenant, without personal accounts: `/organizations`.
@@ -17,7 +17,7 @@ public enum EntraTenants: Sendable, Equatable {
     static let consumersID = "9188040d-6c67-4c5b-b112-36a304b66dad"
 
     /// Creates the tenants of an authority by the first component of its path.
-    public init(authority: String) {
+    package init(authority: String) {
         let path = EndpointURL.split(authority).path
         let name = path.split(separator: "/").first { $0.lowercased() != "tfp" }?.lowercased() ?? ""
         switch name {

@@ -5,14 +5,14 @@ import JOSE
 /// Fetching the provider's signing keys: a request to send, and how to read the response.
 ///
 /// OpenID Connect Core 1.0 section 10.1.1, [RFC 7517 section 5](https://www.rfc-editor.org/rfc/rfc7517#section-5)
-public struct JWKSRequest: Sendable {
+package struct JWKSRequest: Sendable {
     /// The request to send. Redirects are not followed, and the response has at most 1 MiB.
-    public let request: HTTPRequest
+    package let request: HTTPRequest
 
     /// Creates the request for a provider's keys.
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` if its metadata has no usable `jwks_uri`.
-    public init(server: AuthorizationServer) throws(OAuth2Error) {
+    package init(server: AuthorizationServer) throws(OAuth2Error) {
         let url = try server.endpoint("jwks_uri", missing: "the provider has no jwks_uri")
         var request = HTTPRequest(.get, url, fields: ["Accept": "application/jwk-set+json, application/json"])
         request.maximumResponseSize = JWKSet.maximumByteCount
@@ -23,7 +23,7 @@ public struct JWKSRequest: Sendable {
     ///
     /// - Throws: ``OAuth2Error/http(status:retryAfter:)``, or ``OAuth2Error/invalidResponse(member:reason:)`` if it is not a key
     ///   set.
-    public static func read(_ response: HTTPResponse) throws(OAuth2Error) -> JWKSet {
+    package static func read(_ response: HTTPResponse) throws(OAuth2Error) -> JWKSet {
         try EndpointResponse.checkStatus(response)
         let object = try ResponseObject(response, name: "the key set").members
         do throws(JOSEError) {
@@ -36,39 +36,39 @@ public struct JWKSRequest: Sendable {
 
 /// A provider's keys as last fetched, and when they may be fetched again. A token with an unknown key must not make the
 /// client ask the provider each time.
-public struct JWKSCache: Sendable {
+package struct JWKSCache: Sendable {
     /// How long keys are used without asking again, in seconds.
-    public static let lifetime: Double = 300
+    package static let lifetime: Double = 300
     /// How long to wait between two fetches, in seconds.
-    public static let coolDown: Double = 60
+    package static let coolDown: Double = 60
 
     /// The keys; nil before the first fetch.
-    public private(set) var keys: JWKSet?
+    package private(set) var keys: JWKSet?
     private var fetchedAt: Double?
     private var triedAt: Double?
 
     /// Creates an empty cache.
-    public init() {}
+    package init() {}
 
     /// Returns whether the keys are missing or older than ``lifetime``.
     ///
     /// - Parameter now: seconds of a clock that only goes forward.
-    public func isStale(now: Double) -> Bool {
+    package func isStale(now: Double) -> Bool {
         guard let fetchedAt else { return true }
         return now - fetchedAt >= Self.lifetime
     }
 
     /// Returns whether ``coolDown`` has passed since the last fetch.
-    public func mayFetch(now: Double) -> Bool {
+    package func mayFetch(now: Double) -> Bool {
         guard let triedAt else { return true }
         return now - triedAt >= Self.coolDown
     }
 
     /// Records the start of a fetch.
-    public mutating func fetchBegan(now: Double) { triedAt = now }
+    package mutating func fetchBegan(now: Double) { triedAt = now }
 
     /// Stores fetched keys.
-    public mutating func store(_ keys: JWKSet, now: Double) {
+    package mutating func store(_ keys: JWKSet, now: Double) {
         self.keys = keys
         fetchedAt = now
         triedAt = now

@@ -17,7 +17,7 @@ extension AuthorizationResponse {
     ///   - keys: The provider's keys.
     ///   - now: The seconds since 1970.
     /// - Throws: ``OAuth2Error/redirect(_:)`` if there is no JWT; ``OAuth2Error/idToken(_:)`` if the JWT is rejected.
-    public init(
+    package init(
         jwtSecured address: String, validation: IDTokenValidation, keys: JWKSet, clientSecret: Secret? = nil,
         now: Double
     ) throws(OAuth2Error) {

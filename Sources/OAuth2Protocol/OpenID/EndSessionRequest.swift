@@ -5,11 +5,11 @@ import JOSE
 /// The address that ends the browser's session at the provider.
 ///
 /// OpenID Connect RP-Initiated Logout 1.0 section 2
-public enum EndSessionRequest {
+package enum EndSessionRequest {
     /// The address, or `nil` if the provider offers none. It carries the ID token: personal, so show it to nobody else.
     ///
     /// - Parameter returnURI: where the browser comes back to; it must be registered as a post-logout redirect URI.
-    public static func url(
+    package static func url(
         server: AuthorizationServer, client: Client, idToken: Secret?, returnURI: RedirectURI? = nil,
         state: String? = nil
     ) -> URL? {
@@ -23,7 +23,7 @@ public enum EndSessionRequest {
     }
 
     /// Whether a received address says that this sign-out came to its end. Any other address changes nothing.
-    public static func isResponse(_ address: String, returnURI: RedirectURI, state: String) -> Bool {
+    package static func isResponse(_ address: String, returnURI: RedirectURI, state: String) -> Bool {
         guard returnURI.matches(address), let response = try? AuthorizationResponse(redirect: address),
             let received = response.state
         else { return false }

@@ -1,14 +1,14 @@
-public import Platform
+import Platform
 import StrictJSON
 
 /// A validated ID token: who signed in, by whose word.
-public struct IDToken: Sendable, Equatable {
+package struct IDToken: Sendable, Equatable {
     /// The issuer.
-    public let issuer: String
+    package let issuer: String
     /// The user's identifier at the issuer. Issuer and subject together are the identity; mail and names are not.
-    public let subject: String
+    package let subject: String
     /// All claims.
-    public let claims: JSONObject
+    package let claims: JSONObject
 
     /// A token that was validated when it came, for comparing a later one with.
     package init(issuer: String, subject: String, claims: JSONObject) {
@@ -20,5 +20,5 @@ public struct IDToken: Sendable, Equatable {
 
 extension IDToken: Redacted {
     /// The issuer and the subject; no other claims, they are personal.
-    public var description: String { "\(quoted(subject)) at \(issuer)" }
+    package var description: String { "\(quoted(subject)) at \(issuer)" }
 }

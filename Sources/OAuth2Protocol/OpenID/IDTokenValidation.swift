@@ -3,45 +3,45 @@ import JOSE
 import StrictJSON
 
 /// The checks of OpenID Connect Core 1.0 section 3.1.3.7, as a value.
-public struct IDTokenValidation: Sendable {
+package struct IDTokenValidation: Sendable {
     /// The issuer; may have Entra's `{tenantid}` in it.
-    public var issuer: String
+    package var issuer: String
     /// This client.
-    public var clientID: String
+    package var clientID: String
     /// The nonce that was sent, for the authorization code grant.
-    public var nonce: String?
+    package var nonce: String?
     /// Whether a nonce may be there though none was sent: after a refresh it may.
-    public var allowsUnaskedNonce = false
+    package var allowsUnaskedNonce = false
     /// The algorithms that the provider announces. `none` is never among them.
-    public var algorithms: Set<String> = ["RS256"]
+    package var algorithms: Set<String> = ["RS256"]
     /// Audiences beside this client that are trusted.
-    public var trustedAudiences: Set<String> = []
+    package var trustedAudiences: Set<String> = []
     /// The greatest age of the log-in that was requested, in seconds.
-    public var maximumAge: Int?
+    package var maximumAge: Int?
     /// The access token that came with it, for `at_hash`.
-    public var accessToken: Secret?
+    package var accessToken: Secret?
     /// Whether `at_hash` must be there: when the token came beside an access token in a redirect.
-    public var requiresAccessTokenHash = false
+    package var requiresAccessTokenHash = false
     /// The code that came with it, for `c_hash`.
-    public var code: Secret?
+    package var code: Secret?
     /// Whether `c_hash` must be there: when the token came beside a code in a redirect (section 3.3.2.11).
-    public var requiresCodeHash = false
+    package var requiresCodeHash = false
     /// The subject that it must have, after a refresh.
-    public var expectedSubject: String?
+    package var expectedSubject: String?
     /// The ID token of the sign-in, after a refresh: issuer, subject, authorized party, nonce and time of log-in must be
     /// the same (section 12.2).
-    public var original: IDToken?
+    package var original: IDToken?
     /// Whether a refresh may change the time of log-in. The specification forbids it; some providers do it.
-    public var allowsChangedAuthenticationTime = false
+    package var allowsChangedAuthenticationTime = false
     /// The authentication context classes of which the token must have one; empty when any will do.
-    public var requiredContextClasses: [String] = []
+    package var requiredContextClasses: [String] = []
     /// The tenants whose users can sign in, for a Microsoft Entra authority.
-    public var tenants: EntraTenants?
+    package var tenants: EntraTenants?
     /// How far clocks may be apart, in seconds.
-    public var clockSkew: Double = 300
+    package var clockSkew: Double = 300
 
     /// The checks for this client at this issuer.
-    public init(issuer: String, clientID: String) {
+    package init(issuer: String, clientID: String) {
         self.issuer = issuer
         self.clientID = clientID
     }
@@ -53,7 +53,7 @@ public struct IDTokenValidation: Sendable {
     ///   - clientSecret: the secret of a confidential client that registered for HS256, HS384 or HS512; nothing else is
     ///     verified with it, and those algorithms with nothing else.
     ///   - now: Seconds since 1970.
-    public func validate(
+    package func validate(
         _ token: Secret, keys: JWKSet, clientSecret: Secret? = nil, now: Double
     ) throws(IDTokenError) -> IDToken {
         let verified = try verified(token, keys, clientSecret)
@@ -97,7 +97,7 @@ public struct IDTokenValidation: Sendable {
     /// Checks header and claims; the signature is another step.
     ///
     /// - Parameter now: seconds since 1970.
-    public func check(header: JSONObject, claims: JSONObject, now: Double) throws(IDTokenError) -> IDToken {
+    package func check(header: JSONObject, claims: JSONObject, now: Double) throws(IDTokenError) -> IDToken {
         try check(header: header)
         let repeated = claims.duplicatedNames
         guard repeated.isEmpty || Set(repeated).isDisjoint(with: Self.securityClaims) else {

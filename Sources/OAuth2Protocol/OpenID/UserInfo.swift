@@ -6,9 +6,9 @@ import StrictJSON
 /// The user's claims from the userinfo endpoint.
 ///
 /// OpenID Connect Core 1.0 section 5.3
-public enum UserInfo {
+package enum UserInfo {
     /// Returns the request, or `nil` if the provider has no userinfo endpoint.
-    public static func request(server: AuthorizationServer, accessToken: Secret) -> HTTPRequest? {
+    package static func request(server: AuthorizationServer, accessToken: Secret) -> HTTPRequest? {
         guard let endpoint = server.userinfoEndpoint else { return nil }
         return HTTPRequest(
             .get, endpoint,
@@ -22,7 +22,7 @@ public enum UserInfo {
     ///
     /// - Parameter subject: the ID token's subject; nil only where there is no ID token, and then whose claims these are
     ///   is the access token's word alone.
-    public static func read(_ response: HTTPResponse, subject: String?) throws(OAuth2Error) -> JSONObject {
+    package static func read(_ response: HTTPResponse, subject: String?) throws(OAuth2Error) -> JSONObject {
         try checkStatus(response)
         guard EndpointResponse.mediaType(response) != "application/jwt" else {
             throw .invalidResponse(
@@ -39,7 +39,7 @@ public enum UserInfo {
     ///     expire.
     ///   - keys: the provider's key set.
     /// - Throws: ``OAuth2Error``; ``OAuth2Error/idToken(_:)`` for what is wrong with the JWT.
-    public static func readSigned(
+    package static func readSigned(
         _ response: HTTPResponse, subject: String, validation: IDTokenValidation, keys: JWKSet,
         clientSecret: Secret? = nil
     ) throws(OAuth2Error) -> JSONObject {
@@ -84,7 +84,7 @@ public enum UserInfo {
 
 extension JSONObject {
     /// Returns the string of a claim; `nil` if it is missing, empty or not a string.
-    public func text(_ claim: String) -> String? {
+    package func text(_ claim: String) -> String? {
         guard let text = self[claim]?.string, !text.isEmpty else { return nil }
         return text
     }

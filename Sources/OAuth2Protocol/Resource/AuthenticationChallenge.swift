@@ -6,21 +6,21 @@ import StrictJSON
 ///
 /// [RFC 9110 section 11.6.1](https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1),
 /// [RFC 6750 section 3](https://www.rfc-editor.org/rfc/rfc6750#section-3)
-public struct AuthenticationChallenge: Sendable, Equatable {
+package struct AuthenticationChallenge: Sendable, Equatable {
     /// The most bytes of field values that are read.
-    public static let maximumSize = 64 * 1024
+    package static let maximumSize = 64 * 1024
 
     /// The scheme in lower case: `bearer`, `dpop`, `basic`.
-    public let scheme: String
+    package let scheme: String
     /// The parameters; names in lower case. Duplicates are omitted.
-    public internal(set) var parameters: [String: String] = [:]
+    package internal(set) var parameters: [String: String] = [:]
     /// The data of schemes that have no parameters, such as `negotiate`.
-    public internal(set) var token68: String?
+    package internal(set) var token68: String?
 
     init(scheme: String) { self.scheme = scheme }
 
     /// Returns the challenges of a response, in order. A malformed field counts as absent.
-    public static func challenges(in fields: HTTPFields) -> [AuthenticationChallenge] {
+    package static func challenges(in fields: HTTPFields) -> [AuthenticationChallenge] {
         let values = fields.values(for: "WWW-Authenticate").joined(separator: ", ")
         guard values.utf8.count <= maximumSize else { return [] }
         var reader = ChallengeReader(bytes: Array(values.utf8))
@@ -30,7 +30,7 @@ public struct AuthenticationChallenge: Sendable, Equatable {
     /// The claims that the next sign-in has to ask for, as a JSON object; `nil` if none are demanded.
     ///
     /// Entra's continuous access evaluation sends them in base64; other servers of the same kind as they are.
-    public var claims: String? {
+    package var claims: String? {
         guard let value = parameters["claims"] else { return nil }
         if Self.isObject(value) { return value }
         var text = value.map { character -> Character in

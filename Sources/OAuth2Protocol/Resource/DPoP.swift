@@ -6,7 +6,7 @@ import StrictJSON
 /// Proofs that the sender of a token has the key that the token is bound to.
 ///
 /// [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449)
-public enum DPoP {
+package enum DPoP {
     /// Returns the request with a new proof in its `DPoP` field and, for a resource, the token in its `Authorization` field.
     ///
     /// Every request needs a new proof, a repeated one too.
@@ -18,7 +18,7 @@ public enum DPoP {
     ///   - random: Returns the given number of unpredictable bytes.
     /// - Throws: ``OAuth2Error/configuration(_:)`` if the address is not https or the proof cannot be signed; what `random`
     ///   throws.
-    public static func signed(
+    package static func signed(
         _ request: HTTPRequest, key: SigningKey, accessToken: Secret? = nil, nonce: String? = nil, now: Double,
         allowsLoopbackHTTP: Bool = false, random: (Int) throws -> [UInt8] = SecureRandom.bytes
     ) throws -> HTTPRequest {
@@ -87,7 +87,7 @@ public enum DPoP {
 
     /// Returns the nonce for the one retry of a token request, if the response requires one.
     /// For resources, see ``ResourceResponse``.
-    public static func retryNonce(after response: HTTPResponse, isRetry: Bool) -> String? {
+    package static func retryNonce(after response: HTTPResponse, isRetry: Bool) -> String? {
         guard !isRetry, let nonce = response.fields["DPoP-Nonce"], !nonce.isEmpty, response.status >= 400,
             let object = (try? JSONValue(parsing: response.body))?.object,
             object.text("error") == ErrorCode.useDPoPNonce.rawValue
@@ -99,25 +99,25 @@ public enum DPoP {
 /// The nonces that servers sent, each for its origin alone: the token endpoint's never goes to a resource.
 ///
 /// [RFC 9449 sections 8.2 and 9](https://www.rfc-editor.org/rfc/rfc9449#section-8.2)
-public struct DPoPNonces: Sendable, Equatable {
+package struct DPoPNonces: Sendable, Equatable {
     /// How many origins are remembered; the one unused for longest goes first.
-    public static let capacity = 32
+    package static let capacity = 32
     /// The maximum size of a saved nonce in bytes.
     static let maximumSize = 1024
 
     private var entries: [(origin: String, nonce: String)] = []
 
     /// Creates an empty list.
-    public init() {}
+    package init() {}
 
     /// Returns the last nonce of this URL's server.
-    public func nonce(for url: URL) -> String? {
+    package func nonce(for url: URL) -> String? {
         let origin = Self.origin(url)
         return entries.last { $0.origin == origin }?.nonce
     }
 
     /// Saves the nonce of a response with any status.
-    public mutating func note(_ response: HTTPResponse, from url: URL) {
+    package mutating func note(_ response: HTTPResponse, from url: URL) {
         guard let nonce = response.fields["DPoP-Nonce"], !nonce.isEmpty, nonce.utf8.count <= Self.maximumSize else {
             return
         }
@@ -134,7 +134,7 @@ public struct DPoPNonces: Sendable, Equatable {
     }
 
     /// Returns whether both have the same nonces in the same order.
-    public static func == (left: DPoPNonces, right: DPoPNonces) -> Bool {
+    package static func == (left: DPoPNonces, right: DPoPNonces) -> Bool {
         left.entries.elementsEqual(right.entries, by: ==)
     }
 }

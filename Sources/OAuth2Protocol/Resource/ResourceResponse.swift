@@ -5,7 +5,7 @@ import HTTPExchange
 ///
 /// [RFC 6750 section 3.1](https://www.rfc-editor.org/rfc/rfc6750#section-3.1),
 /// [RFC 9470](https://www.rfc-editor.org/rfc/rfc9470), [RFC 9449 section 9](https://www.rfc-editor.org/rfc/rfc9449#section-9)
-public enum ResourceResponse: Sendable, Equatable {
+package enum ResourceResponse: Sendable, Equatable {
     /// It is for the caller as it stands.
     case deliver
     /// Refresh the access token and send the request again, once.
@@ -26,7 +26,7 @@ public enum ResourceResponse: Sendable, Equatable {
     ///   - tokenType: the type of the token that was sent, in lower case.
     ///   - hasRefreshToken: whether the token can be refreshed.
     ///   - isRetry: whether the request was sent before; then there is no other retry.
-    public static func decide(
+    package static func decide(
         _ response: HTTPResponse, tokenType: String = "bearer", hasRefreshToken: Bool, isRetry: Bool
     ) -> ResourceResponse {
         guard response.status == 401 || response.status == 403 else { return .deliver }
@@ -58,14 +58,14 @@ public enum ResourceResponse: Sendable, Equatable {
 }
 
 /// Putting an access token on a request.
-public enum ResourceRequest {
+package enum ResourceRequest {
     /// Returns the request with the token in its `Authorization` field, and nowhere else.
     ///
     /// [RFC 6750 section 2.1](https://www.rfc-editor.org/rfc/rfc6750#section-2.1)
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` if the address is not https. Plain http is for loopback only, and only when
     ///   allowed.
-    public static func authorized(
+    package static func authorized(
         _ request: HTTPRequest, accessToken: Secret, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) -> HTTPRequest {
         let isAllowed =

@@ -4,9 +4,9 @@ import Platform
 /// The request that begins a sign-in without a browser: the provider asks the user on the user's own device (CIBA, poll mode).
 ///
 /// [OpenID Connect Client-Initiated Backchannel Authentication 1.0 section 7.1](https://openid.net/specs/openid-client-initiated-backchannel-authentication-core-1_0.html)
-public struct BackchannelAuthenticationRequest: Sendable {
+package struct BackchannelAuthenticationRequest: Sendable {
     /// How the client names the user.
-    public enum Hint: Sendable, Equatable {
+    package enum Hint: Sendable, Equatable {
         /// A name that the provider knows, such as a mail address: `login_hint`.
         case login(String)
         /// A token of the provider with the name: `login_hint_token`.
@@ -16,7 +16,7 @@ public struct BackchannelAuthenticationRequest: Sendable {
     }
 
     /// The request to send.
-    public let request: HTTPRequest
+    package let request: HTTPRequest
 
     /// Creates the request.
     ///
@@ -27,7 +27,7 @@ public struct BackchannelAuthenticationRequest: Sendable {
     ///   - parameters: The additional parameters of the provider.
     /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not offer the grant, `openid` is missing, or a scope token or an
     ///   extra parameter may not be sent.
-    public init(
+    package init(
         server: AuthorizationServer, client: Client, hint: Hint, scope: Scope, bindingMessage: String? = nil,
         parameters: [String: String] = [:], headers: [String: String] = [:]
     ) throws(OAuth2Error) {
@@ -52,18 +52,18 @@ public struct BackchannelAuthenticationRequest: Sendable {
 /// What the client needs to poll for the result of a backchannel sign-in, with ``DevicePolling``.
 ///
 /// OpenID Connect Client-Initiated Backchannel Authentication 1.0 section 7.3
-public struct BackchannelAuthentication: Sendable, Equatable {
+package struct BackchannelAuthentication: Sendable, Equatable {
     /// The secret with which the client asks for the result: the grant ``TokenRequest/Grant/backchannel(_:)``.
-    public let requestID: Secret
+    package let requestID: Secret
     /// The lifetime of the request in seconds.
-    public let expiresIn: Int
+    package let expiresIn: Int
     /// The seconds between polls, at least one.
-    public let interval: Int
+    package let interval: Int
 
     /// Reads the response.
     ///
     /// - Throws: ``OAuth2Error``
-    public static func read(_ response: HTTPResponse) throws(OAuth2Error) -> BackchannelAuthentication {
+    package static func read(_ response: HTTPResponse) throws(OAuth2Error) -> BackchannelAuthentication {
         guard response.status == 200 else { throw EndpointResponse.failure(response) }
         let object = try ResponseObject(response, unique: ["auth_req_id", "expires_in", "interval"])
         if let error = EndpointResponse.providerError(object.members, response) { throw .provider(error) }
@@ -75,5 +75,5 @@ public struct BackchannelAuthentication: Sendable, Equatable {
 
 extension BackchannelAuthentication: Redacted {
     /// The lifetime; no secret.
-    public var description: String { "a backchannel sign-in for \(expiresIn) s" }
+    package var description: String { "a backchannel sign-in for \(expiresIn) s" }
 }

@@ -5,11 +5,11 @@ import StrictJSON
 /// A JWT that authenticates a client.
 ///
 /// [RFC 7523 section 3](https://www.rfc-editor.org/rfc/rfc7523#section-3), OpenID Connect Core 1.0 section 9
-public enum ClientAssertion {
+package enum ClientAssertion {
     /// The value of `client_assertion_type`.
-    public static let type = ClientAuthentication.assertionType
+    package static let type = ClientAuthentication.assertionType
     /// How long an assertion can be used, in seconds.
-    public static let lifetime: Int64 = 60
+    package static let lifetime: Int64 = 60
 
     /// Signs an assertion. Every request, a repeated one too, needs a new one.
     ///
@@ -19,7 +19,7 @@ public enum ClientAssertion {
     ///   - random: Returns the given number of unpredictable bytes.
     /// - Throws: ``OAuth2Error/configuration(_:)`` if the secret is shorter than the digest or the key does not fit; what
     ///   `random` throws.
-    public static func sign(
+    package static func sign(
         clientID: String, audience: String, key: JWK, algorithm: JWSAlgorithm, now: Double,
         random: (Int) throws -> [UInt8] = SecureRandom.bytes
     ) throws -> Secret {
@@ -40,7 +40,7 @@ extension Client {
     ///   - now: Seconds since 1970.
     /// - Throws: ``OAuth2Error/configuration(_:)`` if it cannot be signed, or the provider has no issuer; what `random`
     ///   throws.
-    public func prepared(
+    package func prepared(
         for server: AuthorizationServer, audience: String? = nil, now: Double,
         random: (Int) throws -> [UInt8] = SecureRandom.bytes
     ) throws -> Client {

@@ -5,15 +5,15 @@ import StrictJSON
 /// The request that begins the device grant: signing in on another device, for machines without a browser.
 ///
 /// [RFC 8628 section 3.1](https://www.rfc-editor.org/rfc/rfc8628#section-3.1)
-public struct DeviceAuthorizationRequest: Sendable {
+package struct DeviceAuthorizationRequest: Sendable {
     /// The request to send.
-    public let request: HTTPRequest
+    package let request: HTTPRequest
 
     /// Creates the request.
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not offer the grant, or a scope token or an extra
     ///   parameter may not be sent.
-    public init(
+    package init(
         server: AuthorizationServer, client: Client, scope: Scope, parameters: [String: String] = [:],
         headers: [String: String] = [:], resources: [String] = []
     ) throws(OAuth2Error) {
@@ -31,19 +31,19 @@ public struct DeviceAuthorizationRequest: Sendable {
 /// What the user needs to sign in on another device, and what the client needs to ask for the outcome.
 ///
 /// [RFC 8628 section 3.2](https://www.rfc-editor.org/rfc/rfc8628#section-3.2)
-public struct DeviceAuthorization: Sendable, Equatable {
+package struct DeviceAuthorization: Sendable, Equatable {
     /// The secret with which the client asks for the outcome.
-    public let deviceCode: Secret
+    package let deviceCode: Secret
     /// The code that the user types. From the provider: escape control characters before you print it.
-    public let userCode: String
+    package let userCode: String
     /// The address that the user visits.
-    public let verificationURI: URL
+    package let verificationURI: URL
     /// The same with the code in it. Show the code too, so that the user can compare (section 3.3.1).
-    public let verificationURIComplete: URL?
+    package let verificationURIComplete: URL?
     /// The lifetime of the codes in seconds.
-    public let expiresIn: Int
+    package let expiresIn: Int
     /// How many seconds to wait between polls, at least one.
-    public let interval: Int
+    package let interval: Int
 
     /// The maximum length of a code that a user types, in bytes.
     static let maximumUserCodeSize = 128
@@ -56,7 +56,7 @@ public struct DeviceAuthorization: Sendable, Equatable {
     /// Reads the response.
     ///
     /// - Parameter quirks: ``TokenResponse/ResponseQuirks/strict`` refuses Google's `verification_url`.
-    public static func read(
+    package static func read(
         _ response: HTTPResponse, quirks: TokenResponse.ResponseQuirks = .providers, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) -> DeviceAuthorization {
         guard response.status == 200 else { throw EndpointResponse.failure(response) }
@@ -82,7 +82,7 @@ public struct DeviceAuthorization: Sendable, Equatable {
 
 extension DeviceAuthorization: Redacted {
     /// The address and the user's code; not the device's, which is a secret.
-    public var description: String {
+    package var description: String {
         "\(verificationURI.absoluteString) with the code \(quoted(userCode))"
     }
 }

@@ -4,9 +4,9 @@ import HTTPExchange
 /// forward and also counts while the machine sleeps; the caller waits, this decides.
 ///
 /// [RFC 8628 sections 3.4 and 3.5](https://www.rfc-editor.org/rfc/rfc8628#section-3.5)
-public struct DevicePolling: Sendable, Equatable {
+package struct DevicePolling: Sendable, Equatable {
     /// The result of one poll.
-    public enum Event: Sendable {
+    package enum Event: Sendable {
         /// A response arrived.
         case response(HTTPResponse)
         /// No response arrived in time.
@@ -16,7 +16,7 @@ public struct DevicePolling: Sendable, Equatable {
     }
 
     /// What to do next.
-    public enum Step: Sendable, Equatable {
+    package enum Step: Sendable, Equatable {
         /// Poll at this time, not before.
         case poll(at: Double)
         /// Poll immediately, with this nonce in the proof (RFC 9449 section 8).
@@ -35,16 +35,16 @@ public struct DevicePolling: Sendable, Equatable {
     static let longestBackOff: Double = 60
 
     /// When the codes expire.
-    public let deadline: Double
+    package let deadline: Double
     /// How many seconds lie between polls now.
-    public private(set) var interval: Double
+    package private(set) var interval: Double
     private var backOff: Double
     private let expectation: TokenResponse.Expectation
     private let quirks: TokenResponse.ResponseQuirks
     private var usedNonce = false
 
     /// Creates the polling for codes that arrived at this time.
-    public init(
+    package init(
         _ authorization: DeviceAuthorization, now: Double, expecting expectation: TokenResponse.Expectation = .init(),
         quirks: TokenResponse.ResponseQuirks = .providers
     ) {
@@ -53,7 +53,7 @@ public struct DevicePolling: Sendable, Equatable {
     }
 
     /// Creates the polling for a backchannel sign-in that began at this time.
-    public init(
+    package init(
         _ authentication: BackchannelAuthentication, now: Double,
         expecting expectation: TokenResponse.Expectation = .init(),
         quirks: TokenResponse.ResponseQuirks = .providers
@@ -74,12 +74,12 @@ public struct DevicePolling: Sendable, Equatable {
     }
 
     /// Returns the first step.
-    public func start(now: Double) -> Step { wait(interval, now) }
+    package func start(now: Double) -> Step { wait(interval, now) }
 
     /// Returns the step after a poll.
     ///
     /// - Parameter now: when the response came, or was given up.
-    public mutating func next(_ event: Event, now: Double) -> Step {
+    package mutating func next(_ event: Event, now: Double) -> Step {
         switch event {
         case .timedOut:
             // Section 3.5: fewer requests after a time-out, for all later polls.
@@ -103,7 +103,7 @@ public struct DevicePolling: Sendable, Equatable {
             // used the code up.
             return failure.isTransient ? retry(after: failure.retryAfter, failure, now) : .failed(failure)
         }
-        let retryAfter = Double(error.retryAfter ?? 0)
+        let retryAfter = (error.retryAfter ?? .zero) / .seconds(1)
         // The code of the error counts, not the status: 200, 400, 403 and 428 are seen.
         switch error.code {
         case .authorizationPending:
@@ -112,7 +112,7 @@ public struct DevicePolling: Sendable, Equatable {
             return wait(max(interval, retryAfter), now)
         case .slowDown:
             // Five seconds more for all later polls. GitHub sends its own interval: the larger one applies.
-            interval = max(interval + 5, min(Double(error.interval ?? 0), 3600))
+            interval = max(interval + 5, min((error.interval ?? .zero) / .seconds(1), 3600))
             backOff = interval
             return wait(max(interval, retryAfter), now)
         case .accessDenied: return .denied
@@ -126,8 +126,8 @@ public struct DevicePolling: Sendable, Equatable {
     }
 
     /// Waits longer each time while the provider cannot be reached. When time runs out over it, that failure is the reason.
-    private mutating func retry(after seconds: Int?, _ failure: OAuth2Error?, _ now: Double) -> Step {
-        let delay = max(backOff, Double(seconds ?? 0))
+    private mutating func retry(after requested: Duration?, _ failure: OAuth2Error?, _ now: Double) -> Step {
+        let delay = max(backOff, (requested ?? .zero) / .seconds(1))
         backOff = max(backOff, min(backOff * 2, Self.longestBackOff))
         let step = wait(delay, now)
         if step == .expired, let failure { return .failed(failure) }

@@ -4,7 +4,7 @@ import JOSE
 
 extension TokenRequest {
     /// The credentials that are exchanged for tokens.
-    public enum Grant: Sendable, Equatable {
+    package enum Grant: Sendable, Equatable {
         /// The code of a finished sign-in (RFC 6749 section 4.1.3).
         case authorizationCode(Secret, PendingAuthorization)
         /// A refresh token; a narrower scope may be requested (RFC 6749 section 6).
@@ -26,7 +26,7 @@ extension TokenRequest {
         case password(username: String, Secret, scope: Scope?)
 
         /// The name on the wire.
-        public var name: String {
+        package var name: String {
             switch self {
             case .authorizationCode: "authorization_code"
             case .refreshToken: "refresh_token"
@@ -74,7 +74,7 @@ extension TokenRequest {
         }
 
         /// What the response must have, as far as the grant decides it. Whether an ID token is due is the caller's knowledge.
-        public var expectation: TokenResponse.Expectation {
+        package var expectation: TokenResponse.Expectation {
             var expectation = TokenResponse.Expectation()
             if case .tokenExchange(let exchange) = self {
                 expectation.tokenTypes.insert("n_a")
@@ -89,45 +89,45 @@ extension TokenRequest {
 /// A token that is exchanged for another: for delegation or impersonation.
 ///
 /// [RFC 8693 section 2.1](https://www.rfc-editor.org/rfc/rfc8693#section-2.1)
-public struct TokenExchange: Sendable, Equatable {
+package struct TokenExchange: Sendable, Equatable {
     /// A token and what kind it is.
-    public struct TypedToken: Sendable, Equatable {
+    package struct TypedToken: Sendable, Equatable {
         /// The token.
-        public var token: Secret
+        package var token: Secret
         /// Its type, such as ``TokenExchange/accessTokenType``.
-        public var type: String
+        package var type: String
 
         /// Creates a token of this type.
-        public init(_ token: Secret, type: String) {
+        package init(_ token: Secret, type: String) {
             self.token = token
             self.type = type
         }
     }
 
     /// The type of OAuth access tokens.
-    public static let accessTokenType = "urn:ietf:params:oauth:token-type:access_token"
+    package static let accessTokenType = "urn:ietf:params:oauth:token-type:access_token"
     /// The type of OAuth refresh tokens.
-    public static let refreshTokenType = "urn:ietf:params:oauth:token-type:refresh_token"
+    package static let refreshTokenType = "urn:ietf:params:oauth:token-type:refresh_token"
     /// The type of ID tokens.
-    public static let idTokenType = "urn:ietf:params:oauth:token-type:id_token"
+    package static let idTokenType = "urn:ietf:params:oauth:token-type:id_token"
     /// The type of JWTs.
-    public static let jwtType = "urn:ietf:params:oauth:token-type:jwt"
+    package static let jwtType = "urn:ietf:params:oauth:token-type:jwt"
 
     /// Whose token it is.
-    public var subject: TypedToken
+    package var subject: TypedToken
     /// The token of the party that acts for the subject.
-    public var actor: TypedToken?
+    package var actor: TypedToken?
     /// The type of the token wanted; the provider chooses when nil.
-    public var requestedType: String?
+    package var requestedType: String?
     /// The services that the token is for, by address. Absolute, without fragment.
-    public var resources: [String] = []
+    package var resources: [String] = []
     /// The services that the token is for, by the names that the provider gives them.
-    public var audiences: [String] = []
+    package var audiences: [String] = []
     /// The scope wanted.
-    public var scope: Scope?
+    package var scope: Scope?
 
     /// Creates an exchange of this token.
-    public init(subject: TypedToken) { self.subject = subject }
+    package init(subject: TypedToken) { self.subject = subject }
 
     func pairs() throws(OAuth2Error) -> [FormEncoding.Pair] {
         var pairs: [FormEncoding.Pair] = [

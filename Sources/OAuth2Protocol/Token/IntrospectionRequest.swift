@@ -5,14 +5,14 @@ import StrictJSON
 /// Asks the provider whether a token is valid. For resource servers; they authenticate as clients.
 ///
 /// [RFC 7662](https://www.rfc-editor.org/rfc/rfc7662)
-public struct IntrospectionRequest: Sendable {
+package struct IntrospectionRequest: Sendable {
     /// The request to send.
-    public let request: HTTPRequest
+    package let request: HTTPRequest
 
     /// Creates the request.
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not offer it.
-    public init(
+    package init(
         _ token: Secret, hint: RevocationRequest.Hint? = nil, server: AuthorizationServer, client: Client
     ) throws(OAuth2Error) {
         let endpoint = try server.endpoint(
@@ -33,26 +33,26 @@ public struct Introspection: Sendable, Equatable {
     public let scope: Scope?
     /// Its audience.
     public let audience: [String]
-    /// When it expires, in seconds since 1970.
-    public let expiresAt: Double?
+    /// When it expires.
+    public let expiry: Date?
     /// All members; none of an inactive token.
     public let members: JSONObject
 
     /// Reads the response. An inactive token has no other members.
     ///
     /// - Parameter now: seconds since 1970; a token that is past its expiry is always inactive.
-    public static func read(_ response: HTTPResponse, now: Double) throws(OAuth2Error) -> Introspection {
+    package static func read(_ response: HTTPResponse, now: Double) throws(OAuth2Error) -> Introspection {
         guard response.status == 200 else { throw EndpointResponse.failure(response) }
         let object = try ResponseObject(response, unique: ["active", "scope", "aud", "exp", "sub", "iss"])
         guard let active = object["active"]?.bool else { throw ResponseObject.error("active", "is not true or false") }
         let expiry = object["exp"]?.number?.double
         guard active, expiry.map({ now < $0 }) ?? true else {
-            return Introspection(isActive: false, scope: nil, audience: [], expiresAt: nil, members: [:])
+            return Introspection(isActive: false, scope: nil, audience: [], expiry: nil, members: [:])
         }
         return Introspection(
             isActive: true, scope: object["scope"]?.string.map(Scope.init(parsing:)),
             audience: object.strings("aud") ?? object.text("aud").map { [$0] } ?? [],
-            expiresAt: expiry, members: object.members)
+            expiry: expiry.map { Date(timeIntervalSince1970: $0) }, members: object.members)
     }
 }
 

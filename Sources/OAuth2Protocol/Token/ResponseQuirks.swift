@@ -51,7 +51,7 @@ extension TokenResponse {
         ]
 
         /// The names that settings can spell, in alphabetical order.
-        public static var allNames: [String] { names.keys.sorted() }
+        package static var allNames: [String] { names.keys.sorted() }
 
         /// As the specifications say.
         public static let strict: ResponseQuirks = []
@@ -62,18 +62,18 @@ extension TokenResponse {
     }
 
     /// What the request makes the client expect of the response.
-    public struct Expectation: Sendable, Equatable {
+    package struct Expectation: Sendable, Equatable {
         /// The token types that the client can use, in lower case. A DPoP proof adds `dpop`; where the binding is required it
         /// replaces `bearer`. Token exchange adds `n_a`.
-        public var tokenTypes: Set<String> = ["bearer"]
+        package var tokenTypes: Set<String> = ["bearer"]
         /// Whether an ID token must be there: `openid` was requested and this is not a refresh.
-        public var idToken = false
+        package var idToken = false
         /// Whether `issued_token_type` must be there, as after a token exchange (RFC 8693 section 2.2.1).
-        public var issuedTokenType = false
+        package var issuedTokenType = false
         /// The token type that a token exchange asked for; `issued_token_type` must be the same.
-        public var requestedTokenType: String?
+        package var requestedTokenType: String?
 
         /// Creates the expectation of a Bearer token without an ID token.
-        public init() {}
+        package init() {}
     }
 }

@@ -4,12 +4,12 @@ import HTTPExchange
 /// Revokes a token.
 ///
 /// [RFC 7009](https://www.rfc-editor.org/rfc/rfc7009)
-public struct RevocationRequest: Sendable {
+package struct RevocationRequest: Sendable {
     /// The request to send.
-    public let request: HTTPRequest
+    package let request: HTTPRequest
 
     /// What kind of token it is, as a hint to the provider.
-    public enum Hint: String, Sendable {
+    package enum Hint: String, Sendable {
         /// An access token.
         case accessToken = "access_token"
         /// A refresh token.
@@ -19,7 +19,7 @@ public struct RevocationRequest: Sendable {
     /// Creates the request; `nil` if the provider does not offer revocation.
     ///
     /// - Parameter bearer: an access token for providers that want one from public clients.
-    public init?(
+    package init?(
         _ token: Secret, hint: Hint, server: AuthorizationServer, client: Client, bearer: Secret? = nil
     ) throws(OAuth2Error) {
         guard let endpoint = server.revocationEndpoint else { return nil }
@@ -32,7 +32,7 @@ public struct RevocationRequest: Sendable {
     }
 
     /// Reads the response: it returns when the token is gone, and throws why it is not known to be.
-    public static func read(_ response: HTTPResponse) throws(OAuth2Error) {
+    package static func read(_ response: HTTPResponse) throws(OAuth2Error) {
         guard !(200...299).contains(response.status) else { return }
         throw EndpointResponse.failure(response)
     }

@@ -2,21 +2,22 @@ import Platform
 import HTTPExchange
 import StrictJSON
 
+/// The HTTP method of a token request. GET is legacy: it puts secrets into URLs, and exists because NXOAuth2's settings had it.
+public enum TokenRequestMethod: String, Sendable, Equatable, Codable {
+    /// A form in the body.
+    case post = "POST"
+    /// The same parameters in the query.
+    case get = "GET"
+}
+
 /// A request to the token endpoint, and to the endpoints that authenticate the client the same way.
 ///
 /// [RFC 6749 sections 2.3 and 3.2](https://www.rfc-editor.org/rfc/rfc6749#section-3.2)
-public struct TokenRequest: Sendable {
-    /// Which method carries the request. GET is legacy: it puts secrets into addresses, and exists because NXOAuth2's
-    /// settings had it.
-    public enum Method: String, Sendable, Equatable, Codable {
-        /// A form in the body.
-        case post = "POST"
-        /// The same parameters in the query.
-        case get = "GET"
-    }
+package struct TokenRequest: Sendable {
+    package typealias Method = TokenRequestMethod
 
     /// The request to send. A 3xx response is not followed.
-    public let request: HTTPRequest
+    package let request: HTTPRequest
 
     /// Creates the request.
     ///
@@ -26,7 +27,7 @@ public struct TokenRequest: Sendable {
     ///   - resources: the services that the tokens are for: absolute addresses without fragment (RFC 8707).
     ///   - authorizationDetails: what is requested in addition to a scope: objects with a `type` (RFC 9396).
     /// - Throws: ``OAuth2Error/configuration(_:)``.
-    public init(
+    package init(
         _ grant: Grant, server: AuthorizationServer, client: Client, method: Method = .post,
         parameters: [String: String] = [:], headers: [String: String] = [:], resources: [String] = [],
         authorizationDetails: [JSONObject] = []

@@ -7,14 +7,14 @@ import StrictJSON
 /// [RFC 6749 section 5](https://www.rfc-editor.org/rfc/rfc6749#section-5)
 public struct TokenResponse: Sendable, Equatable {
     /// The longest lifetime that is believed, in seconds: about 68 years.
-    public static let maximumLifetime = EndpointResponse.maximumLifetime
+    package static let maximumLifetime = EndpointResponse.maximumLifetime
 
     /// The access token.
     public var accessToken: Secret
     /// The type, in lower case: `bearer`.
     public var tokenType: String
-    /// The lifetime in seconds, when the provider said so. An unknown lifetime is not for ever.
-    public var expiresIn: Int?
+    /// The lifetime, when the provider said so. An unknown lifetime is not for ever.
+    public var expiresIn: Duration?
     /// The refresh token, when one came.
     public var refreshToken: Secret?
     /// The scope granted; nil means the scope asked for.
@@ -38,7 +38,7 @@ public struct TokenResponse: Sendable, Equatable {
 extension TokenResponse: Redacted {
     /// The type, the lifetime and the scope; no tokens.
     public var description: String {
-        let lifetime = expiresIn.map { "\($0) s" } ?? "unknown lifetime"
+        let lifetime = expiresIn.map { "\($0.components.seconds) s" } ?? "unknown lifetime"
         return "\(shown(tokenType)) token, \(lifetime), scope \(scope.map { shown($0.text) } ?? "as requested")"
     }
 

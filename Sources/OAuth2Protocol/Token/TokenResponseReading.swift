@@ -11,7 +11,7 @@ extension TokenResponse {
     /// Reads a response of the token endpoint.
     ///
     /// - Throws: ``OAuth2Error``. An `error` member is an error with any status; redirects are never tokens.
-    public static func read(
+    package static func read(
         _ response: HTTPResponse, expecting expectation: Expectation = .init(), quirks: ResponseQuirks = .providers
     ) throws(OAuth2Error) -> TokenResponse {
         guard response.status == 200 else { throw EndpointResponse.failure(response) }
@@ -71,7 +71,7 @@ extension TokenResponse {
             let tokens = ["access_token", "refresh_token", "id_token"].compactMap { object[$0]?.string?.lowercased() }
             throw .unsupportedTokenType(Self.shown(tokenType, hiding: tokens))
         }
-        expiresIn = try Self.lifetime(object["expires_in"], quirks)
+        expiresIn = try Self.lifetime(object["expires_in"], quirks).map { .seconds($0) }
         refreshToken = try object.token("refresh_token")
         scope = try Self.scope(object["scope"], quirks)
         idToken = try object.token("id_token")

@@ -4,7 +4,7 @@ import HTTPExchange
 /// The authentication of a client at the token endpoint.
 ///
 /// [RFC 6749 section 2.3](https://www.rfc-editor.org/rfc/rfc6749#section-2.3)
-public enum ClientAuthentication: Sendable, Equatable {
+package enum ClientAuthentication: Sendable, Equatable {
     /// A public client: only its identifier, in the body.
     case none
     /// HTTP Basic; identifier and secret are form-encoded first, as RFC 6749 section 2.3.1 says.
@@ -31,7 +31,7 @@ extension ClientAuthentication {
     /// are a public client.
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` for another name, or when the method lacks its secret or key.
-    public init(method: String, secret: Secret? = nil, key: SigningKey? = nil) throws(OAuth2Error) {
+    package init(method: String, secret: Secret? = nil, key: SigningKey? = nil) throws(OAuth2Error) {
         switch (method, secret, key) {
         case ("none", _, _), ("client_secret_basic", nil, _), ("client_secret_post", nil, _): self = .none
         case ("client_secret_basic", let secret?, _): self = .secretBasic(secret)
@@ -65,7 +65,7 @@ extension ClientAuthentication {
     /// A provider that announces nothing takes HTTP Basic (RFC 8414 section 2).
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` if none of them takes a secret.
-    public static func secret(_ secret: Secret, announced methods: [String]?) throws(OAuth2Error)
+    package static func secret(_ secret: Secret, announced methods: [String]?) throws(OAuth2Error)
         -> ClientAuthentication
     {
         guard let methods else { return .secretBasic(secret) }
@@ -77,14 +77,14 @@ extension ClientAuthentication {
 }
 
 /// A client that is registered with a provider.
-public struct Client: Sendable, Equatable {
+package struct Client: Sendable, Equatable {
     /// The client identifier.
-    public var id: String
+    package var id: String
     /// How it authenticates.
-    public var authentication: ClientAuthentication
+    package var authentication: ClientAuthentication
 
     /// Creates a client, public by default.
-    public init(id: String, authentication: ClientAuthentication = .none) {
+    package init(id: String, authentication: ClientAuthentication = .none) {
         self.id = id
         self.authentication = authentication
     }

@@ -25,7 +25,7 @@ enum EndpointResponse {
     /// Throws the status of a response that is not 200, where an OAuth error is not expected.
     static func checkStatus(_ response: HTTPResponse) throws(OAuth2Error) {
         guard response.status == 200 else {
-            throw .http(status: response.status, retryAfter: response.retryAfterSeconds)
+            throw .http(status: response.status, retryAfter: response.retryDelay)
         }
     }
 
@@ -35,7 +35,7 @@ enum EndpointResponse {
         let isForm = mediaType(response) == "application/x-www-form-urlencoded"
         let object = isForm ? form(response) : (try? JSONValue(parsing: response.body))?.object
         if let object, let error = providerError(object, response) { return .provider(error) }
-        return .http(status: response.status, retryAfter: response.retryAfterSeconds)
+        return .http(status: response.status, retryAfter: response.retryDelay)
     }
 
     /// Returns the OAuth error in a response, or `nil` without one.
@@ -48,7 +48,8 @@ enum EndpointResponse {
         error.subcode = object["suberror"]?.string
         error.claims = object["claims"]?.string
         error.interval = object.seconds("interval").flatMap { Int(exactly: $0.rounded(.up)) }
-        error.retryAfter = response.retryAfterSeconds
+            .map { .seconds($0) }
+        error.retryAfter = response.retryDelay
         return error
     }
 
@@ -67,7 +68,7 @@ enum EndpointResponse {
             )
         }
         found?.status = response.status
-        found?.retryAfter = response.retryAfterSeconds
+        found?.retryAfter = response.retryDelay
         return found
     }
 

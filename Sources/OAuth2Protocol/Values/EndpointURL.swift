@@ -2,12 +2,12 @@ import Platform
 import HTTPExchange
 
 /// The rule for every address that secrets are sent to.
-public enum EndpointURL {
+package enum EndpointURL {
     /// Checks an address: absolute, https, with a host, without user, password, fragment and white space. Plain http is for
     /// loopback only, and only when allowed.
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` with the name and the expected value.
-    public static func check(_ text: String, name: String, allowsLoopbackHTTP: Bool) throws(OAuth2Error) -> URL {
+    package static func check(_ text: String, name: String, allowsLoopbackHTTP: Bool) throws(OAuth2Error) -> URL {
         func rejection(_ expected: String) -> OAuth2Error {
             .configuration("\(name) is \(text.isEmpty ? "empty" : quoted(text)); expected \(expected)")
         }

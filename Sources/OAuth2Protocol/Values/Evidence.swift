@@ -4,13 +4,13 @@ import StrictJSON
 ///
 /// Values are visible text: quoted, escaped and at most 200 characters long. A secret value, such as a nonce or a state, is
 /// never part of it.
-public struct Evidence: Sendable, Equatable, CustomStringConvertible {
+package struct Evidence: Sendable, Equatable, CustomStringConvertible {
     /// The name of the claim, header member or parameter.
-    public let name: String
+    package let name: String
     /// The expected value, or `nil` if it is secret.
-    public let expected: String?
+    package let expected: String?
     /// The received value, or `nil` if it is secret.
-    public let received: String?
+    package let received: String?
 
     /// Creates evidence with visible text.
     init(_ name: String, expected: String? = nil, received: String? = nil) {
@@ -33,7 +33,7 @@ public struct Evidence: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// Name and values, such as `iss: expected "https://a.example", received "https://b.example"`.
-    public var description: String {
+    package var description: String {
         let values = [expected.map { "expected \($0)" }, received.map { "received \($0)" }].compactMap(\.self)
         return values.isEmpty ? name : "\(name): " + values.joined(separator: ", ")
     }

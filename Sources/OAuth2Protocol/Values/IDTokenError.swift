@@ -7,7 +7,7 @@ public struct IDTokenError: Error, Sendable, Equatable {
     /// The check that failed.
     public let kind: Kind
     /// The rejected value, if the check compares one.
-    public let evidence: Evidence?
+    package let evidence: Evidence?
 
     /// Creates an error for a failed check.
     package init(_ kind: Kind, _ evidence: Evidence? = nil) {

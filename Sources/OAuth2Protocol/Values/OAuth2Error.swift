@@ -1,4 +1,4 @@
-public import Platform
+import Platform
 
 /// An error code of a provider. The set is open: unknown codes stay unchanged.
 public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
@@ -88,10 +88,10 @@ public struct ProviderError: Error, Sendable, Equatable {
     public var subcode: String?
     /// The claims that the next sign-in must ask for, as Entra's conditional access sends them: a JSON object.
     public var claims: String?
-    /// The seconds between polls of the device grant, from `slow_down`.
-    public var interval: Int?
-    /// The delay in seconds from `Retry-After`.
-    public var retryAfter: Int?
+    /// The time between polls of the device grant, from `slow_down`.
+    public var interval: Duration?
+    /// The delay from `Retry-After`.
+    public var retryAfter: Duration?
 
     /// Creates an error with this code.
     public init(
@@ -118,8 +118,8 @@ extension ProviderError: Redacted {
 public enum OAuth2Error: Error, Sendable, Equatable {
     /// The provider sent an error.
     case provider(ProviderError)
-    /// The provider sent this HTTP status and no OAuth error; seconds to wait, when it said so.
-    case http(status: Int, retryAfter: Int?)
+    /// The provider sent this HTTP status and no OAuth error; the delay that it requires, if any.
+    case http(status: Int, retryAfter: Duration?)
     /// The response is not what the specification asks for: the invalid member, or a word for the problem, and the reason.
     case invalidResponse(member: String, reason: String)
     /// The token's type is one that this client does not know how to use.
@@ -134,7 +134,7 @@ public enum OAuth2Error: Error, Sendable, Equatable {
 
 extension OAuth2Error {
     /// Whether the same request may succeed later: the provider is overloaded, in maintenance or asks to slow down.
-    public var isTransient: Bool {
+    package var isTransient: Bool {
         switch self {
         case .http(let status, _): status == 408 || status == 429 || (500...599).contains(status)
         case .provider(let error): error.code.isTransient || error.status == 429 || (error.status ?? 0) >= 500
@@ -142,10 +142,10 @@ extension OAuth2Error {
         }
     }
 
-    /// The delay in seconds that the provider requires.
-    public var retryAfter: Int? {
+    /// The delay that the provider requires.
+    public var retryAfter: Duration? {
         switch self {
-        case .http(_, let seconds): seconds
+        case .http(_, let delay): delay
         case .provider(let error): error.retryAfter
         default: nil
         }

@@ -5,7 +5,7 @@ public struct RedirectError: Error, Sendable, Equatable {
     /// The check that failed.
     public let kind: Kind
     /// The rejected value, if the check compares one. A state or a code is never part of it.
-    public let evidence: Evidence?
+    package let evidence: Evidence?
     /// The error that the rejected redirect reports, if it has the state of the sign-in: then the sign-in is over.
     public let provider: ProviderError?
 

@@ -35,7 +35,7 @@ public struct Scope: Sendable, Hashable, Codable, ExpressibleByArrayLiteral {
     public func union(_ other: Scope) -> Scope { Scope(tokens + other.tokens) }
 
     /// The first token that may not be sent: a token consists of printable ASCII without space, `"` and `\`.
-    public var firstInvalidToken: String? {
+    package var firstInvalidToken: String? {
         tokens.first { token in
             token.isEmpty
                 || !token.utf8.allSatisfy { $0 == 0x21 || (0x23...0x5B).contains($0) || (0x5D...0x7E).contains($0) }

@@ -2,17 +2,17 @@ import JOSE
 import StrictJSON
 
 /// A private key and the algorithm it signs with: for client assertions, signed requests and DPoP proofs.
-public struct SigningKey: Sendable, Equatable {
+package struct SigningKey: Sendable, Equatable {
     /// The private key. Its `kid` goes into the header of what it signs.
-    public let key: JWK
+    package let key: JWK
     /// The algorithm.
-    public let algorithm: JWSAlgorithm
+    package let algorithm: JWSAlgorithm
 
     /// Creates a key for signing.
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` if the key cannot sign with the algorithm: it is public, of another type,
     ///   or symmetric.
-    public init(_ key: JWK, algorithm: JWSAlgorithm) throws(OAuth2Error) {
+    package init(_ key: JWK, algorithm: JWSAlgorithm) throws(OAuth2Error) {
         guard key.isPrivate, !algorithm.isSymmetric, key.canSign(with: algorithm) else {
             throw .configuration("the key cannot sign with \(algorithm); expected a private key for that algorithm")
         }
@@ -21,14 +21,14 @@ public struct SigningKey: Sendable, Equatable {
     }
 
     /// Returns whether both have the same public key and algorithm.
-    public static func == (left: SigningKey, right: SigningKey) -> Bool {
+    package static func == (left: SigningKey, right: SigningKey) -> Bool {
         left.algorithm == right.algorithm && left.key.publicJSON == right.key.publicJSON
     }
 
     /// Returns the first key whose algorithm the provider announces, or the first key if it announces no algorithms.
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` if no key has such an algorithm.
-    public static func first(of keys: [SigningKey], announced: [String]?) throws(OAuth2Error) -> SigningKey {
+    package static func first(of keys: [SigningKey], announced: [String]?) throws(OAuth2Error) -> SigningKey {
         guard let key = keys.first(where: { announced?.contains($0.algorithm.rawValue) ?? true }) else {
             throw .configuration(
                 "no key signs with an algorithm that the provider takes; it takes "

@@ -28,7 +28,7 @@ extension BrowseFailure {
         case let error as DirectoryError where error.kind == .throttled: error.retryAfter ?? defaultDelay
         case let error as DirectoryError where error.kind == .unavailable: error.retryAfter
         case let error as AccountStoreError:
-            if case .retryLater(let seconds?) = error.remedy, seconds > 0 { .seconds(seconds) } else { nil }
+            if case .retryLater(let delay?) = error.remedy, delay > .zero { delay } else { nil }
         default: nil
         }
     }

@@ -122,7 +122,7 @@ extension CommandError {
             return "\(AccountRemedy.signIn(type: nil)), and approve the request"
         }
         return switch error.remedy {
-        case .retryLater(let seconds?) where seconds > 0: "retry in \(seconds) s"
+        case .retryLater(let delay?) where delay > .zero: "retry in \(Int64((delay / .seconds(1)).rounded(.up))) s"
         // Without a response, the provider may have rotated the refresh token.
         case .retryLater where error.kind == .network: "try again later"
         case .retryLater: "try again later; no account was changed"

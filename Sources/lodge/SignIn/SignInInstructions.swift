@@ -68,7 +68,7 @@ struct SignInInstructions: Sendable {
                 await console.instruct("    \(complete.absoluteString)")
             }
             await draw(prompt.verificationURIComplete ?? prompt.verificationURI)
-            let minutes = max(1, prompt.expiresIn / 60)
+            let minutes = max(1, prompt.expiresIn.components.seconds / 60)
             await console.instruct(
                 "Waiting. The code is valid for \(minutes) \(minutes == 1 ? "minute" : "minutes"). Ctrl-C ends the sign-in."
             )

@@ -44,7 +44,7 @@ struct Collaborators {
         provider.change { $0.sendsIDToken = false }
         var dependencies = Dependencies(transport: transport ?? provider, environment: [:])
         dependencies.now = { [clock] in clock.now }
-        dependencies.uptime = { timer.uptime }
+        dependencies.uptime = { .seconds(timer.uptime) }
         dependencies.timer = { try await timer.sleep($0) }
         dependencies.sleep = { [sleeps] in sleeps.append($0) }
         let reader = try Self.reader(storage)

@@ -47,12 +47,12 @@ struct FailingProviderTests {
         test.provider.next { _ in HTTPResponse(status: 429, fields: ["Retry-After": "60"]) }
         for token in tokens(id) {
             let error = try await failure { try await token.value }
-            #expect(error?.kind == .unavailable && error?.remedy == .retryLater(after: 60))
+            #expect(error?.kind == .unavailable && error?.remedy == .retryLater(after: .seconds(60)))
         }
         #expect(test.provider.refreshes == 1)
         test.clock.advance(59)
         let error = try await failure { try await test.broker.accessToken(for: id) }
-        #expect(error?.kind == .unavailable && error?.remedy == .retryLater(after: 1))
+        #expect(error?.kind == .unavailable && error?.remedy == .retryLater(after: .seconds(1)))
         #expect(error?.reason.contains("no other was sent") == true)
         #expect(test.provider.refreshes == 1)
         test.clock.advance(1)
@@ -65,7 +65,7 @@ struct FailingProviderTests {
         test.provider.next { _ in HTTPResponse(status: 503) }
         #expect(try await failure { try await test.broker.refreshedToken(for: id) }?.kind == .unavailable)
         let error = try await failure { try await processes[0].broker.refreshedToken(for: id) }
-        #expect(error?.kind == .unavailable && error?.remedy == .retryLater(after: 5))
+        #expect(error?.kind == .unavailable && error?.remedy == .retryLater(after: .seconds(5)))
         #expect(try await processes[1].broker.accessToken(for: id).secret == Secret("AT-1"))
         #expect(test.provider.refreshes == 1)
     }
@@ -154,7 +154,7 @@ struct FailingProviderTests {
         let error = try await failure {
             try await test.broker.accessToken(for: id, .main, FreshnessRequirement(validity: 600))
         }
-        #expect(error?.kind == .unavailable && error?.remedy == .retryLater(after: 20))
+        #expect(error?.kind == .unavailable && error?.remedy == .retryLater(after: .seconds(20)))
         #expect(test.provider.refreshes == 1)
     }
 
@@ -286,7 +286,7 @@ struct FailingProviderTests {
         let date = HTTPDateText.text(test.clock.now.addingTimeInterval(40))
         test.provider.next { _ in HTTPResponse(status: 503, fields: ["Retry-After": date]) }
         let error = try await failure { try await test.broker.accessToken(for: id) }
-        #expect(error?.remedy == .retryLater(after: 40))
+        #expect(error?.remedy == .retryLater(after: .seconds(40)))
     }
 
     @Test func `a forced refresh of an expired token sends one request`() async throws {

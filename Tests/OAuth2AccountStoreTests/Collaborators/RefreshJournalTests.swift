@@ -40,7 +40,7 @@ struct RefreshJournalTests {
     @Test(
         arguments: [
             OAuth2Error.provider(ProviderError(code: .invalidGrant)), OAuth2Error.http(status: 503, retryAfter: nil),
-            OAuth2Error.http(status: 500, retryAfter: nil), OAuth2Error.http(status: 429, retryAfter: 1),
+            OAuth2Error.http(status: 500, retryAfter: nil), OAuth2Error.http(status: 429, retryAfter: .seconds(1)),
             HTTPTransportError(.cannotConnect, host: "op.example.com", reason: "no"),
         ] as [any Error])
     func `a request that certainly returned no tokens removes its entry`(error: any Error) async throws {

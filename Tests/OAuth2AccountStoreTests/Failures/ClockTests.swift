@@ -39,7 +39,7 @@ struct ClockTests {
         #expect(provider.refusals == 0)
         // The store has measured the difference between the clocks.
         let skew = try #require(await store.clockSkew(ofType: "t"))
-        #expect(abs(skew.seconds + error) < 1.5)
+        #expect(abs(skew.difference / .seconds(1) + error) < 1.5)
         #expect(skew.isNotable == (error != 0))
     }
 

@@ -59,7 +59,7 @@ final class ClockedProvider: HTTPTransport {
             transport: self, environment: ["KEY": JSONValue.object(try clientKey.privateJSON()).text()])
         dependencies.useTestTime()
         dependencies.now = { self.state.withLock { Date(timeIntervalSince1970: $0.time + $0.error) } }
-        dependencies.uptime = { self.state.withLock { $0.uptime } }
+        dependencies.uptime = { .seconds(self.state.withLock { $0.uptime }) }
         var type: JSONObject = [
             "issuer": .string(Self.issuer), "clientId": "client", "redirectUri": "http://127.0.0.1/callback",
             "scopes": ["openid", "read"],

@@ -106,7 +106,7 @@ struct FailureTableTests {
             "providers check": "check the provider", "--timeout": "allow more time", "--ca-file": "certificate file",
         ]
         for word in row.expect.texts("words") ?? [] { #expect(said.contains(actions[word] ?? word), "\(said)") }
-        if let after = row.expect.int("after") { #expect(error.remedy == .retryLater(after: after)) }
+        if let after = row.expect.int("after") { #expect(error.remedy == .retryLater(after: .seconds(after))) }
         if let correlation = row.given["correlation"]?.string {
             #expect(error.provider?.correlationID == correlation)
         }

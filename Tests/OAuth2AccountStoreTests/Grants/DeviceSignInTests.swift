@@ -58,7 +58,7 @@ import Platform
         let run = try await run(provider)
         #expect(run.account?.scope == ["read"] && run.account?.canRefresh == true)
         let prompt = try #require(run.prompts.first)
-        #expect(run.prompts.count == 1 && prompt.userCode == "BCDF-GHJK" && prompt.expiresIn == 600)
+        #expect(run.prompts.count == 1 && prompt.userCode == "BCDF-GHJK" && prompt.expiresIn == .seconds(600))
         #expect(prompt.verificationURIComplete?.query() == "user_code=BCDF-GHJK")
         #expect(!String(reflecting: prompt).contains("secret-device-code"))
         #expect(provider.waits == [5, 5, 5])

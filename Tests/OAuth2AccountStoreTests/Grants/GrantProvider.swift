@@ -131,7 +131,7 @@ final class GrantProvider: HTTPTransport {
         var dependencies = Dependencies(transport: self, environment: environment)
         dependencies.useTestTime()
         dependencies.now = { self.now }
-        dependencies.uptime = { self.uptime }
+        dependencies.uptime = { .seconds(self.uptime) }
         dependencies.sleep = { duration in
             let seconds = duration / .seconds(1)
             if self.state.withLock({ $0.refusesWaits }) { throw CancellationError() }

@@ -109,7 +109,7 @@ import Platform
             way == "options" ? [:] : ["authorizationParameters": ["max_age": "60", "acr_values": "gold silver"]])
         var options = SignInOptions()
         if way == "options" {
-            options.maximumAge = 60
+            options.maximumAge = .seconds(60)
             options.contextClasses = ["gold", "silver"]
         }
         let query = GrantProvider.query(try await store.prepareSignIn(to: "t", options: options).url)

@@ -156,7 +156,7 @@ private final class ProviderScript: HTTPTransport {
             Self.answer(#"{"access_token": "short", "token_type": "bearer", "expires_in": 5183}"#))
         let long = try FacebookLongLivedToken.read(
             Self.answer(#"{"access_token": "long", "token_type": "bearer", "expires_in": 5183944}"#), replacing: first)
-        #expect(long.accessToken == Secret("long") && long.expiresIn == 5_183_944 && long.refreshToken == nil)
+        #expect(long.accessToken == Secret("long") && long.expiresIn == .seconds(5_183_944) && long.refreshToken == nil)
         #expect(throws: OAuth2Error.self) {
             try FacebookLongLivedToken.read(
                 Self.answer(#"{"error": {"message": "Invalid OAuth access token."}}"#, status: 400), replacing: first)

@@ -118,7 +118,7 @@ private final class ScriptedInternet: HTTPTransport {
         let error = await #expect(throws: AccountStoreError.self) {
             try await ResourceDiscovery(transport: internet).describe(Self.url)
         }
-        #expect(error?.kind == .unavailable && error?.remedy == .retryLater(after: 7), "\(error as Any)")
+        #expect(error?.kind == .unavailable && error?.remedy == .retryLater(after: .seconds(7)), "\(error as Any)")
         #expect(internet.requests.count == 1)
     }
 

@@ -88,14 +88,14 @@ struct FailureTests {
         let ada = try await test.signIn()
         test.clock.advance(3600)
         test.provider.next { _ in HTTPResponse(status: 429, fields: ["Retry-After": "17"]) }
-        #expect(try await failure { try await test.token(ada.id) }?.remedy == .retryLater(after: 17))
+        #expect(try await failure { try await test.token(ada.id) }?.remedy == .retryLater(after: .seconds(17)))
         test.clock.advance(17)
         test.provider.next { _ in
             var answer = HTTPResponse.refusal("temporarily_unavailable", status: 503)
             answer.fields["Retry-After"] = "5"
             return answer
         }
-        #expect(try await failure { try await test.token(ada.id) }?.remedy == .retryLater(after: 5))
+        #expect(try await failure { try await test.token(ada.id) }?.remedy == .retryLater(after: .seconds(5)))
     }
 
     @Test(arguments: [("invalid_grant", Account.SignInReason.grantGone), ("consent_required", .interactionRequired)])

@@ -64,7 +64,7 @@ func expectFailure(_ error: any Error, _ expect: JSONObject, sourceLocation: Sou
         expectNoLink(provider, isForbidden, sourceLocation: sourceLocation)
     }
     if let seconds = expect.int("retry_after") {
-        #expect((error as? OAuth2Error)?.retryAfter == seconds, sourceLocation: sourceLocation)
+        #expect((error as? OAuth2Error)?.retryAfter == .seconds(seconds), sourceLocation: sourceLocation)
     }
     if let transient = expect["transient"]?.bool {
         #expect((error as? OAuth2Error)?.isTransient == transient, sourceLocation: sourceLocation)
