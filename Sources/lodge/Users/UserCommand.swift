@@ -91,7 +91,8 @@ extension CommandContext {
 
 @MainActor struct UserCommand: CommandHandler {
     enum Input {
-        static let user = Argument.required("USER", "identifier, user principal name or mail address")
+        static let user = Argument.required(
+            "USER", "ID, user principal name, mail address, or a name that only one user has")
         static let manager = Option.flag("manager", "show the manager, too")
         static let chain = Option.flag("chain", "show all managers up to the top, too")
         static let reports = Option.flag("reports", "show the direct reports, too")
@@ -112,7 +113,10 @@ extension CommandContext {
     nonisolated static let showCommand = Command(
         "show", "Show one user: details, manager, reports, groups, photo.",
         discussion: "show distinguishes a missing value from a value that you may not read.",
-        examples: ["lodge show ada@contoso.com", "lodge show ada@contoso.com --manager --groups --photo ada.jpg"],
+        examples: [
+            "lodge show ada@contoso.com", "lodge show 'ada lovelace'",
+            "lodge show ada@contoso.com --manager --groups --photo ada.jpg",
+        ],
         arguments: [Input.user],
         options: [Input.manager, Input.chain, Input.reports, Input.groups, Input.photo, Input.fields, Input.offline],
         formats: OutputFormat.ofUsers,
@@ -188,29 +192,69 @@ extension CommandContext {
                 hint: "leave out --\(part)")
         }
         if invocation[Input.offline] { return try await showOffline(name, select, parts) }
+        let directory = try await context.directory()
         do {
-            let directory = try await context.directory()
-            let managers = try await chain(above: name, directory)
-            if parts.isEmpty {
-                var user = try await directory.user(name, select: select)
-                if let managers { user.manager = managers }
-                try show(
-                    UserDetailRecord(
-                        userDetail: UserDetail(user: user), fields: select, hasManagers: invocation[Input.chain]))
-                try await savePhoto(of: user, name, directory)
-            } else {
-                var detail = try await directory.detail(of: name, select: select, parts: parts)
-                if let managers { detail.user.manager = managers }
-                noteUnseen(detail)
-                try show(UserDetailRecord(userDetail: detail, fields: select, hasManagers: invocation[Input.chain]))
-                try await savePhoto(of: detail.user, name, directory)
-            }
-            return .done
+            return try await show(name, select, parts, directory)
         } catch let error as DirectoryError where error.kind == .notFound {
+            if let match = try await onlyMatch(name, directory) {
+                return try await show(match, select, parts, directory)
+            }
             throw CommandError(
                 .notFound, "no user \(name)", reason: error.displayMessage,
                 hint: "\(run: "search") finds people by name", code: error.code, requestID: error.requestID)
         }
+    }
+
+    /// Returns the identifier of the only user that a name means: the only user with exactly this name, mail address or user principal
+    /// name, otherwise the only user whose name starts with it. A part of an address means no user.
+    ///
+    /// - Returns: `nil` if there is no such user, or if the directory cannot search.
+    /// - Throws: ``CommandError`` if there are several users; `CancellationError`.
+    private func onlyMatch(_ name: String, _ directory: any UserDirectory) async throws -> String? {
+        let text = SearchText(name)
+        guard !text.words.isEmpty else { return nil }
+        let query = UserQuery(
+            .matching(text), select: ["id", "displayName", "mail", "userPrincipalName"], limit: Self.maximumMatches)
+        var matches: [User] = []
+        do {
+            for try await user in directory.users(matching: query) { matches.append(user) }
+        } catch is DirectoryError {
+            return nil
+        }
+        let exact = matches.filter { user in
+            [user.displayName, user.mail, user.userPrincipalName].contains { $0?.lowercased() == name.lowercased() }
+        }
+        if exact.count == 1 { return exact[0].id }
+        guard !name.contains("@"), !matches.isEmpty else { return nil }
+        if matches.count == 1 { return matches[0].id }
+        let shown = matches.prefix(3).map { $0.mail ?? $0.displayName ?? "" }.joined(separator: ", ")
+        throw CommandError(
+            .usage, "several users match \(name)", reason: shown + (matches.count > 3 ? " and others" : ""),
+            hint: "to list them, run: \(run: "search") \(name.shellWord)")
+    }
+
+    /// The maximum number of users to compare with a name.
+    private static let maximumMatches = 20
+
+    private func show(
+        _ name: String, _ select: [String], _ parts: Set<UserDetail.PartName>, _ directory: any UserDirectory
+    ) async throws -> ExitStatus {
+        let managers = try await chain(above: name, directory)
+        if parts.isEmpty {
+            var user = try await directory.user(name, select: select)
+            if let managers { user.manager = managers }
+            try show(
+                UserDetailRecord(
+                    userDetail: UserDetail(user: user), fields: select, hasManagers: invocation[Input.chain]))
+            try await savePhoto(of: user, name, directory)
+        } else {
+            var detail = try await directory.detail(of: name, select: select, parts: parts)
+            if let managers { detail.user.manager = managers }
+            noteUnseen(detail)
+            try show(UserDetailRecord(userDetail: detail, fields: select, hasManagers: invocation[Input.chain]))
+            try await savePhoto(of: detail.user, name, directory)
+        }
+        return .done
     }
 
     /// Returns the management chain for `--chain`.
@@ -241,11 +285,15 @@ extension CommandContext {
                 reason: "the offline copy has only the properties that sync saves", hint: "lodge help show")
         }
         let fields = try context.fields(Input.fields)
+        let copy = try await context.offlineCopy()
         do {
-            let user = try await context.offlineCopy().user(name, select: fields)
-            try show(UserRecord(user: user, fields: select))
+            try show(UserRecord(user: try await copy.user(name, select: fields), fields: select))
             return .done
         } catch let error as DirectoryError where error.kind == .notFound {
+            if let match = try await onlyMatch(name, copy) {
+                try show(UserRecord(user: try await copy.user(match, select: fields), fields: select))
+                return .done
+            }
             throw CommandError(
                 .notFound, "no user \(name)", reason: "the offline copy has no such user",
                 hint: "\(run: "sync") brings it up to date")

@@ -96,6 +96,8 @@ import Testing
         #expect(await terminal.run("search", "zzz", "--offline").status == 3)
         let shown = await terminal.run("show", "ada@contoso.example", "--offline")
         #expect(shown.status == 0 && shown.output.contains("Engineer"), "\(shown.errors)")
+        let named = await terminal.run("show", "ada lovelace", "--offline")
+        #expect(named.status == 0 && named.output == shown.output, "\(named.errors)")
         #expect(await terminal.run("show", "nobody@contoso.example", "--offline").status == 3)
         let photo = await terminal.run("show", "ada@contoso.example", "--offline", "--manager")
         #expect(photo.status == 2 && photo.errors.contains("--offline and --manager"))

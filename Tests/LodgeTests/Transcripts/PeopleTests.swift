@@ -37,6 +37,23 @@ import Testing
         #expect(await terminal.run("accounts", "-o", "vcard").status == 2)
     }
 
+    @Test func `show finds a user by a name that only one user has`() async throws {
+        let terminal = try await signedIn()
+        for name in ["Ada Lovelace", "ada lovelace", "lovelace", "ADA@contoso.example"] {
+            let found = await terminal.run("show", name, "--fields", "mail", "-o", "json")
+            #expect(try JSONValue(parsing: found.output).object?["mail"] == "ada@contoso.example", "\(found.errors)")
+        }
+        let manager = await terminal.run("show", "ada lovelace", "--manager", "-o", "json")
+        #expect(manager.status == 0 && manager.output.contains("\"manager\""), "\(manager.errors)")
+        let several = await terminal.run("show", "ada")
+        #expect(
+            several.status == 2 && several.errors.hasPrefix("lodge: several users match ada: "), "\(several.errors)")
+        #expect(several.errors.hasSuffix("hint: to list them, run: lodge search ada\n") && several.output.isEmpty)
+        // A part of an address is not another user's address.
+        let part = await terminal.run("show", "ada@contoso")
+        #expect(part.status == 3 && part.output.isEmpty, "\(part.errors)")
+    }
+
     @Test func `TEXT finds given names, surnames, addresses and several words`() async throws {
         let terminal = try await signedIn()
         let given = await terminal.run("search", "--given-name", "ada", "--explain")
