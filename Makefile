@@ -120,7 +120,7 @@ install: build ## Install command, manual and completions under PREFIX (/usr/loc
 install-files:
 	@for folder in $(FOLDERS); do install -d "$(DESTDIR)$(PREFIX)/$$folder"; done
 	@install -m 755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/lodge"
-	@$(PROGRAM) __manual "$(SHARE)/man/man1"
+	@$(PROGRAM) __manual "$(SHARE)/man/man1" $(SOURCE_DATE_EPOCH)
 	@mv "$(SHARE)"/man/man1/*.5 "$(SHARE)/man/man5"
 	@mv "$(SHARE)"/man/man1/*.7 "$(SHARE)/man/man7"
 	@set -- $(COMPLETIONS); for shell in bash zsh fish; do $(PROGRAM) completion $$shell >"$$1"; shift; done

@@ -12,6 +12,7 @@ import OAuth2AccountStore
 
     nonisolated static let command = Command(
         "completion", "Print the completion script for a shell.",
+        discussion: "The script completes commands, options, accounts, account types, fields and files.",
         examples: ["source <(lodge completion bash)", "lodge completion fish | source"], arguments: [Input.shell],
         formats: OutputFormat.ofText
     ) { try CompletionCommand($0.world).run($0.invocation) }

@@ -1,4 +1,5 @@
 import CommandLineKit
+import LocalProvider
 import OAuth2AccountStore
 
 extension ProgramReference {
@@ -6,13 +7,14 @@ extension ProgramReference {
     static let lodge = ProgramReference(
         version: Program.version,
         pages: [
-            HelpPage(name: "options", summary: "The options that every command takes.") { $0.options },
+            HelpPage(name: "options", summary: "The options of all commands.") { $0.options },
             HelpPage(name: "environment", summary: "The environment variables.") { $0.environment },
             HelpPage(name: "formats", summary: "The output formats.") { $0.formats },
             HelpPage(
                 name: "settings", summary: "The settings file and its keys.", entries: settingsEntries
             ) { $0.settings },
-            HelpPage(name: "exit-statuses", summary: "The numbers that the program ends with.") { $0.exitStatuses },
+            HelpPage(name: "exit-statuses", summary: "The exit statuses of lodge.") { $0.exitStatuses },
+            HelpPage(name: "faults", summary: "The errors that lodge serve can inject.") { $0.faults },
         ] + HelpPage.guides, optionsNote: "Global options (--output, --account, --type, …): lodge help options",
         helpExamples: ["lodge help search", "lodge help environment"], helpGroup: Command.setUp, variables: variables,
         files: files)
@@ -129,8 +131,8 @@ extension HelpText {
     fileprivate var settings: [String] {
         paragraph(
             "lodge reads --settings FILE, otherwise LODGE_SETTINGS, otherwise settings.json or settings.plist in "
-                + "$XDG_CONFIG_HOME/lodge (~/.config/lodge). Without a file, sign-in accepts only the presets of lodge providers "
-                + "that require no key. JSON may have comments. An unknown key is an error. An error in one type does not disable the others: lodge providers shows it. "
+                + "$XDG_CONFIG_HOME/lodge (~/.config/lodge). Without a file, lodge sign-in TYPE "
+                + "works only for a preset that requires no key. JSON may have comments. An unknown key is an error. An error in one type does not disable the others: lodge providers shows it. "
                 + "lodge help settings KEY explains a key.")
             + [
                 "", "  {", #"    "defaultType": "work","#, #"    "types": {"#, #"      "work": {"#,
@@ -157,6 +159,13 @@ extension HelpText {
                     "Keys of \(location.rawValue)",
                     SettingsKey.all.filter { $0.location == location }.map { ($0.name, $0.meaning) })
             }
+    }
+
+    fileprivate var faults: [String] {
+        paragraph(
+            "With --fault NAME, lodge serve responds to each request with this error, with NAME:COUNT only to the first requests. "
+                + "Some errors have a value: NAME=VALUE.")
+            + section("Errors", InjectedErrors.Name.all.map { ($0.rawValue, $0.summary ?? "") })
     }
 
     fileprivate var exitStatuses: [String] {

@@ -120,8 +120,11 @@ import Dispatch
             guard let folder = arguments.dropFirst().first else { return .usage }
             let isManual = arguments.first == "__manual"
             do {
-                for page in isManual ? ManualPage.all(commandSyntax) : ReferencePage.all(commandSyntax) + PresetPage.all
-                {
+                let pages =
+                    isManual
+                    ? ManualPage.all(commandSyntax, date: documentDate(arguments.dropFirst(2).first))
+                    : ReferencePage.all(commandSyntax) + PresetPage.all
+                for page in pages {
                     try page.text.write(toFile: folder + "/" + page.name, atomically: false, encoding: .utf8)
                 }
             } catch {
@@ -134,6 +137,12 @@ import Dispatch
         _ = await world.stores.endRefreshes()
         do throws(OutputError) { try world.console.flush() } catch { return error.commandError?.status ?? .done }
         return .done
+    }
+
+    /// Returns the date of the manual pages: the time of the sources in seconds since 1970, as for packages, otherwise today.
+    private static func documentDate(_ time: String?) -> String {
+        let seconds = time.flatMap { Double($0) }
+        return String((seconds.map(Date.init(timeIntervalSince1970:)) ?? Date.now).rfc3339.prefix(10))
     }
 
     /// Reports why a command failed and returns its status.

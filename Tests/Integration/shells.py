@@ -99,9 +99,14 @@ def complete(checks, shell, name):
 
 def manual(checks, world):
     folder = world.make("man1")
-    checks.ends("__manual writes the manual pages", world.run("__manual", folder), 0)
+    checks.ends("__manual writes the manual pages", world.run("__manual", folder, "1764547200"), 0)
     pages = sorted(os.listdir(folder))
     checks.check("lodge and each command have a manual page", "lodge.1" in pages and "lodge-search.1" in pages)
+    for page in pages:
+        with open(os.path.join(folder, page), encoding="utf-8") as file:
+            text = file.read()
+        checks.check(f"{page} has the date of the sources, and a description",
+                     r'"2025\-12\-01"' in text.split("\n")[0] and "\n.SH DESCRIPTION\n" in text, text[:300])
     if not shutil.which("man"):
         return print("skipped: man is not installed", flush=True)
     for page in pages:

@@ -108,7 +108,9 @@ extension CommandSpec {
     /// Returns the `help` command. ``CommandSyntax/parse(arguments:environment:)`` runs it.
     package static func help(_ reference: ProgramReference) -> CommandSpec {
         var help = CommandSpec(
-            "help", "Show help for a command or topic.", examples: reference.helpExamples,
+            "help", "Show help for a command or topic.",
+            discussion: "Without COMMAND, help lists all commands and topics. The option --help shows the same text.",
+            examples: reference.helpExamples,
             arguments: [
                 ArgumentSpec(
                     "COMMAND", "command to explain, or \(OptionSpec.list(reference.pages.map(\.name)))",

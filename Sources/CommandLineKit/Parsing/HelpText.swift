@@ -34,7 +34,7 @@ package struct HelpText {
         lines += commands(command)
         lines += section("Arguments", command.arguments.map { ($0.usage, $0.help) }, aligned: options.map(\.0))
         lines += section("Options", options, aligned: command.arguments.map(\.usage))
-        if !command.discussion.isEmpty { lines += paragraph(command.discussion) }
+        if !command.discussion.isEmpty, !isProgram { lines += paragraph(command.discussion) }
         lines.append("")
         if isProgram {
             let pages = syntax.reference.pages.map(\.name)

@@ -1,37 +1,42 @@
 /// The manual page of a command in `man` macros, generated from its declaration.
 package struct ManualPage {
     package let syntax: CommandSyntax
+    /// The date of the page, such as `2026-12-01`.
+    package let date: String
     /// The command and its parent commands, the program first.
     package let chain: [CommandSpec]
 
     /// Returns the pages of the program and all commands, with file names.
-    package static func all(_ syntax: CommandSyntax) -> [(name: String, text: String)] {
+    ///
+    /// - Parameter date: The date of all pages, such as `2026-12-01`.
+    package static func all(_ syntax: CommandSyntax, date: String) -> [(name: String, text: String)] {
         ([[syntax.root]] + syntax.root.subcommands.map { [syntax.root, $0] }).map { chain in
-            let page = ManualPage(syntax: syntax, chain: chain)
+            let page = ManualPage(syntax: syntax, date: date, chain: chain)
             return (page.title + ".1", page.text)
-        } + syntax.reference.pages.filter { !$0.entries.isEmpty }.map { fileFormat($0, syntax) }
-            + syntax.reference.pages.filter(\.isGuide).map { guide($0, syntax) }
+        } + syntax.reference.pages.filter { !$0.entries.isEmpty }.map { fileFormat($0, syntax, date) }
+            + syntax.reference.pages.filter(\.isGuide).map { guide($0, syntax, date) }
     }
 
     /// Returns the first lines of the manual page for a page of help, in a section of the manual.
-    private static func head(_ page: HelpPage, _ syntax: CommandSyntax, section: Int) -> (
-        title: String, lines: [String]
-    ) {
+    private static func head(
+        _ page: HelpPage, _ syntax: CommandSyntax, _ date: String, section: Int
+    ) -> (title: String, lines: [String]) {
         let title = "\(syntax.program)-\(page.name)"
         let summary = page.title.prefix(1).lowercased() + page.title.dropFirst()
         let version = quoted("\(syntax.program) \(syntax.reference.version)")
         return (
             title,
             [
-                ".TH \(quoted(title.uppercased())) \(section) \"\" \(version)", ".SH NAME",
+                ".TH \(quoted(title.uppercased())) \(section) \(quoted(date)) \(version)", ".SH NAME",
                 "\(escaped(title)) \\- \(escaped(summary))", ".SH DESCRIPTION",
             ]
         )
     }
 
     /// Returns the manual page of a guide (section 7). A line ending in a colon between empty lines is a heading.
-    private static func guide(_ page: HelpPage, _ syntax: CommandSyntax) -> (name: String, text: String) {
-        var (title, lines) = head(page, syntax, section: 7)
+    private static func guide(_ page: HelpPage, _ syntax: CommandSyntax, _ date: String) -> (name: String, text: String)
+    {
+        var (title, lines) = head(page, syntax, date, section: 7)
         let body = Array(page.body(HelpText(syntax: syntax, width: 72)).drop { $0.isEmpty })
         var isExample = false
         for (index, text) in body.enumerated() {
@@ -59,8 +64,10 @@ package struct ManualPage {
     }
 
     /// Returns the page of a file format (section 5) with all entries of a page of help.
-    private static func fileFormat(_ page: HelpPage, _ syntax: CommandSyntax) -> (name: String, text: String) {
-        var (title, lines) = head(page, syntax, section: 5)
+    private static func fileFormat(_ page: HelpPage, _ syntax: CommandSyntax, _ date: String) -> (
+        name: String, text: String
+    ) {
+        var (title, lines) = head(page, syntax, date, section: 5)
         lines.append(".nf")
         let body = page.body(HelpText(syntax: syntax, width: 72)).drop { $0.isEmpty }
         lines += body.prefix { $0 != "Keys:" && !$0.hasPrefix("Keys of ") }.map(line)
@@ -81,23 +88,21 @@ package struct ManualPage {
 
     package var text: String {
         var lines = [
-            ".TH \(Self.quoted(title.uppercased())) 1 \"\" \(Self.quoted("\(syntax.program) \(syntax.reference.version)"))"
+            ".TH \(Self.quoted(title.uppercased())) 1 \(Self.quoted(date)) "
+                + Self.quoted("\(syntax.program) \(syntax.reference.version)")
         ]
         let summary = command.title.prefix(1).lowercased() + command.title.dropFirst()
         lines += [".SH NAME", "\(Self.escaped(title)) \\- \(Self.escaped(summary))"]
         lines += [".SH SYNOPSIS", ".B \(Self.escaped(name))", Self.line(command.operands)]
-        if !command.discussion.isEmpty || !command.aliases.isEmpty {
-            lines.append(".SH DESCRIPTION")
-            if !command.discussion.isEmpty { lines.append(Self.line(command.discussion)) }
-            if !command.aliases.isEmpty {
-                lines += [".PP", Self.line("Also: " + command.aliases.joined(separator: ", ") + ".")]
-            }
+        lines += [".SH DESCRIPTION", Self.line(command.discussion.isEmpty ? command.summary : command.discussion)]
+        if !command.aliases.isEmpty {
+            lines += [".PP", Self.line("Alias: " + command.aliases.joined(separator: ", ") + ".")]
         }
         lines += subcommands + arguments(command) + options(command.options, title: "OPTIONS") + examples
         if isProgram {
-            lines += options(syntax.globalOptions, title: "OPTIONS OF EVERY COMMAND") + dependencies
+            lines += options(syntax.globalOptions, title: "OPTIONS OF ALL COMMANDS") + dependencies
         } else {
-            lines += [".SH SEE ALSO", ".BR \(syntax.program) (1),", "its options hold for every command."]
+            lines += [".SH SEE ALSO", ".BR \(syntax.program) (1),", "which has the options of all commands."]
         }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -143,7 +148,7 @@ package struct ManualPage {
         lines += [
             ".SH ENVIRONMENT",
             Self.line(
-                "The options of every command have variables. An option on the command line overrides its variable, and a variable "
+                "The options of all commands have variables. An option on the command line overrides its variable, and a variable "
                     + "overrides the settings. Other options have no variable."),
         ]
         for (name, option) in syntax.variables {

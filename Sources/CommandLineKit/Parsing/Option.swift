@@ -133,8 +133,8 @@ package struct StandardOptions: Sendable {
         "csv-raw", "with --output csv: add no apostrophe to cells that look like formulas")
     package let quiet = Option.flag("quiet", "print only results and errors")
     package let verbose = Option.flag("verbose", "print accounts, requests, waits and refreshes")
-    package let debug = Option.flag("debug", "say how it is done, secrets masked")
-    package let noColor = Option.flag("no-color", "no colour, no bold")
+    package let debug = Option.flag("debug", "print requests and responses, without secrets")
+    package let noColor = Option.flag("no-color", "print without color and bold type")
     package let noInput = Option.flag("no-input", "never prompt; fail if input is required")
     package let noPager: Option<Bool>
 

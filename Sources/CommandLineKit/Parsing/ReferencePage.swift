@@ -36,7 +36,7 @@ package struct ReferencePage {
     private func body(_ command: CommandSpec, _ usage: String) -> [String] {
         var lines = Self.block([usage])
         if !command.aliases.isEmpty {
-            lines += ["Also: " + command.aliases.map { "`\($0)`" }.joined(separator: ", ") + ".", ""]
+            lines += ["Alias: " + command.aliases.map { "`\($0)`" }.joined(separator: ", ") + ".", ""]
         }
         if !command.discussion.isEmpty { lines += [Self.escaped(command.discussion), ""] }
         lines += Self.block(command.examples.map { "$ " + $0.line })

@@ -10,18 +10,18 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
     /// The meaning as a phrase.
     package var meaning: String {
         switch self {
-        case .done: "done"
-        case .failed: "another error"
-        case .usage: "the command line was not understood"
+        case .done: "success"
+        case .failed: "other error"
+        case .usage: "invalid command line"
         case .notFound: "no result"
         case .signInNeeded: "a sign-in is required"
         case .notPermitted: "not permitted"
         case .unavailable: "throttled or unavailable: retry later"
-        case .network: "the network failed"
-        case .settings: "the settings are wrong"
+        case .network: "network error, or the time limit is over"
+        case .settings: "invalid settings"
         case .store: "the store or the keyring cannot be used"
         case .programUnusable: "the program of exec cannot be run"
-        case .programMissing: "the program of exec is not there"
+        case .programMissing: "the program of exec was not found"
         case .interrupted: "interrupted by Ctrl-C; after another signal, 128 plus its number"
         }
     }

@@ -110,7 +110,7 @@ extension ProviderState {
             Self.page(
                 "Local provider",
                 "<h1>Local provider</h1>\n<p>An OpenID Connect provider and a directory of \(contents.count) invented"
-                    + " people, on this machine only.</p>\n<ul>\n\(items.joined(separator: "\n"))\n</ul>"))
+                    + " users, on this machine only.</p>\n<ul>\n\(items.joined(separator: "\n"))\n</ul>"))
     }
 
     func consentPage(
@@ -154,7 +154,7 @@ extension ProviderState {
         let hinted = hint.flatMap { contents.index(signingInAs: $0) }
         let samples = [0, 1, 2, 3, 7].filter { $0 < contents.count && $0 != hinted }
         let offered = [hinted].compactMap(\.self) + samples
-        var fields = "<fieldset>\n<legend>Who are you?</legend>\n"
+        var fields = "<fieldset>\n<legend>User</legend>\n"
         for (number, index) in offered.enumerated() {
             let user = contents[index]
             let name = Self.escaped(user.displayName ?? user.userPrincipalName)
@@ -168,7 +168,7 @@ extension ProviderState {
         }
         let typed = hinted == nil ? hint.map(Self.escaped) ?? "" : ""
         return fields + """
-            <label for="upn">Somebody else (user principal name)</label>
+            <label for="upn">Another user (user principal name)</label>
             <input type="text" name="upn" id="upn" value="\(typed)" autocomplete="off" autocapitalize="none" \
             spellcheck="false">
             </fieldset>
@@ -177,7 +177,7 @@ extension ProviderState {
     }
 
     private static func scopeList(_ client: LocalClient, _ scopes: [String]) -> String {
-        "<p>\(escaped(client.name)) asks for:</p>\n<ul>\n"
+        "<p>\(escaped(client.name)) requests permission to:</p>\n<ul>\n"
             + scopes.map { "<li>\(escaped(meaning(of: $0)))</li>\n" }.joined() + "</ul>\n"
     }
 

@@ -24,7 +24,7 @@ struct AccountsCommand: CommandHandler {
     ) { try await AccountsCommand(context: $0).use() }
 
     nonisolated static let removeCommand = Command(
-        "remove", "Remove an account here, without telling the provider.",
+        "remove", "Remove an account from this machine without revoking its tokens.",
         examples: ["lodge accounts remove ada@contoso.com"], arguments: [Input.account],
         formats: OutputFormat.ofSentences,
         json: .object(["removed": "true", "id": "", "type": "account type", "label": "null for a damaged record"])
@@ -32,6 +32,10 @@ struct AccountsCommand: CommandHandler {
 
     nonisolated static let group = Command(
         "accounts", "List, select, rename, refresh, import and export accounts.",
+        discussion: """
+            An account is a user, or a client, that signed in to an account type. One account is active: commands use it unless \
+            --account or --type selects another. Without a command, accounts lists all accounts.
+            """,
         examples: ["lodge accounts", "lodge accounts use ada@contoso.com"],
         subcommands: [
             listCommand, showCommand, useCommand, AccountsTransfer.renameCommand, AccountsTransfer.importCommand,

@@ -12,8 +12,8 @@ import StrictJSON
         static let file = Argument.optional("FILE", "file to read", completion: .file)
         static let exportedAccount = Argument.optional(
             "ACCOUNT", "account to export (default: all)", completion: .account)
-        static let revealSecrets = Option.flag("reveal-secrets", "write tokens in the clear")
-        static let outputFile = Option.text("output-file", "FILE", "file to make", completion: .file)
+        static let revealSecrets = Option.flag("reveal-secrets", "write the tokens in clear text")
+        static let outputFile = Option.text("output-file", "FILE", "file to create", completion: .file)
     }
 
     nonisolated static let renameCommand = Command(

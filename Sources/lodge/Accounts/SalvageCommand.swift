@@ -6,7 +6,7 @@ import StrictJSON
 @MainActor
 struct SalvageCommand: CommandHandler {
     enum Input {
-        static let replace = Option.flag("replace", "put the copy in the place of the damaged file")
+        static let replace = Option.flag("replace", "replace the damaged file by the copy")
     }
 
     nonisolated static let command = Command(

@@ -7,7 +7,10 @@ import StrictJSON
 @MainActor struct StatusCommand: CommandHandler {
     nonisolated static let command = Command(
         "status", "Show accounts, token expiry and file locations.",
-        discussion: "The exit status is 4 if an account needs a sign-in.", examples: ["lodge status"],
+        discussion: """
+            status lists the user, type, state and token expiry of each account, and the paths of the accounts and of their key. The \
+            exit status is 4 if an account needs a sign-in.
+            """, examples: ["lodge status"],
         json: .object(
             [
                 "accounts": "array as in accounts list, with state and token, which is masked", "store": "path",

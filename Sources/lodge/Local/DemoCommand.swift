@@ -11,8 +11,8 @@ import OAuth2AccountStore
     nonisolated static let command = Command(
         "demo", "Try lodge with a local test provider; needs no account.",
         discussion: """
-            Starts a provider on loopback, signs in, searches, lets the token expire, opens the store again and signs out. Everything \
-            it makes is removed again.
+            demo starts a provider on loopback, signs in, searches, waits until the token expires, opens the store again and signs out. \
+            Then it removes its files.
             """, examples: ["lodge demo"], formats: OutputFormat.ofText
     ) { try await DemoCommand(context: $0).run() }
 
@@ -47,7 +47,7 @@ import OAuth2AccountStore
 
     private func play(_ provider: LoopbackProvider, _ directory: StoreLocation) async throws {
         try say(
-            "Started a provider at \(provider.issuer.absoluteString) with a directory of \(provider.users.count) invented people."
+            "Started a provider at \(provider.issuer.absoluteString) with a directory of \(provider.users.count) invented users."
         )
         let settings = try settings(provider)
         var store = try await open(directory, settings)

@@ -6,10 +6,10 @@ import StrictJSON
 
 @MainActor struct ServeCommand: CommandHandler {
     enum Input {
-        static let port = Option.integer("port", "PORT", "port on 127.0.0.1 and ::1 (a free one)", in: 0...65_535)
-        static let users = Option.integer("users", "N", "people in the directory (300)", in: 1...1_000_000)
+        static let port = Option.integer("port", "PORT", "port on 127.0.0.1 and ::1 (a free port)", in: 0...65_535)
+        static let users = Option.integer("users", "N", "users in the directory (300)", in: 1...1_000_000)
         static let portFile = Option.text("port-file", "FILE", "write the port to this file", completion: .file)
-        static let tls = Option.flag("tls", "speak HTTPS with a new private CA")
+        static let tls = Option.flag("tls", "use HTTPS with a new private CA")
         static let authorityFile = Option.text(
             "write-ca", "FILE", "with --tls, write the CA to this file (a new temporary file)",
             completion: .file)
@@ -21,9 +21,9 @@ import StrictJSON
         static let approve = Option.flag(
             "approve", "sign in the user of login_hint without a page")
         static let tokenLifetime = Option.seconds(
-            "token-lifetime", "SECONDS", "life of an access token (3600)", in: 1...86_400)
+            "token-lifetime", "SECONDS", "lifetime of access tokens (3600)", in: 1...86_400)
         static let injectedError = Option.texts(
-            "fault", "NAME[=VALUE][:COUNT]", "a fault to play",
+            "fault", "NAME[=VALUE][:COUNT]", "error to inject: lodge help faults",
             completion: .words(InjectedErrors.Name.all.map(\.rawValue)))
         static let quota = Option.integer(
             "quota", "N", "resource units per application in 10 s (none)", in: 1...1_000_000)
@@ -33,11 +33,10 @@ import StrictJSON
     nonisolated static let command = Command(
         "serve", "Run a local test provider with a sample directory.",
         discussion: """
-            It listens on loopback only and ends with Ctrl-C. It prints the issuer, the clients with their secrets and the \
+            serve listens on loopback only and ends with Ctrl-C. It prints the issuer, the clients with their secrets and the \
             addresses of the directory; --output json prints one object. Every program on this machine can sign in as any user: \
             use no real secrets. MSAL and azure-identity need --tls and the printed authority. Each start with --tls \
-            makes a new CA and prints its file, for REQUESTS_CA_BUNDLE, SSL_CERT_FILE and --ca-file; the end deletes the file. \
-            Faults: \(InjectedErrors.Name.all.map(\.rawValue).joined(separator: ", ")).
+            creates a CA and prints its file, for REQUESTS_CA_BUNDLE, SSL_CERT_FILE and --ca-file; lodge deletes the file at the end.
             """,
         examples: [
             "lodge serve --port 8765", "lodge serve --tls --approve",

@@ -40,6 +40,10 @@ import StrictJSON
 
     nonisolated static let group = Command(
         "config", "Show and change configuration.",
+        discussion: """
+            Each value is from an option, a variable, the settings file, the store or a default: list shows which. To change account \
+            types, use lodge providers or edit the settings file.
+            """,
         examples: ["lodge config", "lodge config set key-custody secret-service"],
         subcommands: [listCommand, getCommand, setCommand, pathCommand], defaultSubcommand: "list")
 

@@ -13,7 +13,7 @@ struct DoctorCommand: CommandHandler {
         "doctor", "Diagnose sign-in problems.",
         discussion: """
             doctor checks settings, proxy, store, key, locks, sign-ins, the redirect's port, network, discovery, client and clock. It \
-            changes no file and sends no secret: whether the client secret is right, only a sign-in shows. The exit status is 0 if there are only warnings, otherwise the status of the worst problem.
+            changes no file and sends no secret: only a sign-in checks the client secret. The exit status is 0 if there are only warnings, otherwise the status of the worst problem.
             """, examples: ["lodge doctor", "lodge doctor --output json"], options: [Input.offline],
         json: .array(of: [
             "check": "name", "state": "ok, warning or problem", "found": "", "of": "object of the check",

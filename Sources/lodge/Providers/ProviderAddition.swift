@@ -8,35 +8,35 @@ import StrictJSON
 @MainActor struct ProviderAddition: CommandHandler {
     enum Input {
         static let name = Argument.required(
-            "NAME", "name of the new type; that of a preset builds on it", completion: .preset)
-        static let provider = Option.text("provider", "PRESET", "preset to build on", completion: .preset)
-        static let set = Option.texts("set", "KEY=VALUE", "what a preset must know, such as tenant")
+            "NAME", "name of the new type; the name of a preset also selects this preset", completion: .preset)
+        static let provider = Option.text("provider", "PRESET", "preset that has the other values", completion: .preset)
+        static let set = Option.texts("set", "KEY=VALUE", "value that the preset requires, such as tenant=contoso.com")
         static let issuer = Option.text("issuer", "URL", "the provider's issuer")
         static let directory = Option.text(
             "directory", "KIND", "protocol of the directory: graph, scim or google",
             completion: .words(AccountType.Directory.allCases.map(\.rawValue)))
-        static let directoryBase = Option.text("directory-base", "URL", "the directory's address")
+        static let directoryBase = Option.text("directory-base", "URL", "URL of the directory")
         static let clientID = Option.text("client-id", "ID", "client identifier")
         static let clientSecretFile = Option.text(
             "client-secret-file", "FILE", "file with the client secret", completion: .file)
         static let clientSecretEnv = Option.text(
             "client-secret-env", "NAME", "environment variable with the client secret")
-        static let scope = Option.texts("scope", "SCOPE", "scope to ask for")
-        static let redirectURI = Option.text("redirect-uri", "URI", "where the browser comes back to")
+        static let scope = Option.texts("scope", "SCOPE", "scope to request")
+        static let redirectURI = Option.text("redirect-uri", "URI", "redirect URI that the client has registered")
         static let register = Option.flag("register", "register a client at the provider")
         static let registrationTokenFile = Option.text(
             "registration-token-file", "FILE", "file with the provider's initial access token", completion: .file)
-        static let registerWith = Option.text("register-with", "JSON", "further members of the registration")
+        static let registerWith = Option.text("register-with", "JSON", "additional members of the registration")
         static let offline = Option.flag("offline", "add the type without a request to the issuer")
     }
 
     nonisolated static let command = Command(
         "add", "Add an account type to the settings file.",
         discussion: """
-            Comments and layout of the file stay. lodge reads the metadata of an --issuer first, and adds nothing if they cannot be \
-            used. With --register the client is registered at the provider (RFC 7591); its \
-            registration token is sealed in the store, and a client secret makes the file readable by you alone. With --directory-base \
-            alone, the type has no provider: sign-in reads the service's token from standard input.
+            lodge keeps the comments and the layout of the file. It reads the metadata of --issuer first, and adds no type if it cannot \
+            use them. --register registers a client at the provider (RFC 7591); lodge seals its registration token in the store. Only \
+            you can read a file with a client secret. With --directory-base alone, the type has no provider: sign-in reads the token \
+            from standard input.
             """,
         examples: [
             "lodge providers add entra --client-id ID",

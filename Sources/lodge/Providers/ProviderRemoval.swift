@@ -5,12 +5,12 @@ import StrictJSON
 @MainActor struct ProviderRemoval: CommandHandler {
     enum Input {
         static let name = Argument.required("NAME", "account type", completion: .type)
-        static let local = Option.flag("local", "only remove it here, without the network")
+        static let local = Option.flag("local", "remove only the type, without the network")
     }
 
     nonisolated static let command = Command(
         "remove", "Remove an account type from the settings file.",
-        discussion: "A client that was registered with --register is deleted at the provider (RFC 7592).",
+        discussion: "If --register registered the client, lodge deletes it at the provider (RFC 7592).",
         examples: ["lodge providers remove company"], arguments: [Input.name], options: [Input.local],
         formats: OutputFormat.ofSentences,
         json: .object(["removed": "true", "name": "", "file": "path of the settings"])

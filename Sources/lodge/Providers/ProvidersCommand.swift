@@ -10,7 +10,7 @@ import StrictJSON
         static let name = Argument.required("NAME", "account type or preset", completion: .type)
         static let type = Argument.optional("TYPE", "account type or preset", completion: .type)
         static let issuer = Option.text("issuer", "URL", "issuer to check instead of a type")
-        static let set = Option.texts("set", "KEY=VALUE", "what a preset must know, such as tenant")
+        static let set = Option.texts("set", "KEY=VALUE", "value that the preset requires, such as tenant=contoso.com")
     }
 
     nonisolated static let listCommand = Command(
@@ -25,11 +25,11 @@ import StrictJSON
     ) { try ProvidersCommand(context: $0).show() }
 
     nonisolated static let checkCommand = Command(
-        "check", "Ask a provider what it can do.",
+        "check", "Check a provider and its client.",
         discussion: """
-            check reads the metadata and the keys. For an account type it also sends an authorization request with prompt=none, \
-            which needs no user: most providers show by their response whether the client ID and the redirect URI are registered. \
-            A client secret is checked only by a sign-in. The exit status is 1 if something is missing or wrong.
+            check lists what the provider supports. For an account type it also sends an authorization request with prompt=none, which \
+            no user sees: the response of most providers shows whether they know the client ID and the redirect URI. Only a sign-in \
+            checks the client secret. The exit status is 1 if something is missing or wrong.
             """,
         examples: ["lodge providers check google", "lodge providers check --issuer https://id.example"],
         arguments: [Input.type], options: [Input.issuer, Input.set],
@@ -39,8 +39,9 @@ import StrictJSON
     nonisolated static let group = Command(
         "providers", "List, check, add and remove account types.",
         discussion: """
-            The settings file has the account types. A preset has the endpoints, the scopes and the peculiarities of a provider; to \
-            use one, register a client with the provider, and add a type. lodge providers show PRESET lists the steps.
+            An account type has the provider, the client and the scopes of a sign-in. The settings file has your types. A preset has \
+            the values of a known provider, except those in the last column of the list. To use a preset, register a client with the \
+            provider, and add a type; lodge providers show PRESET lists the steps.
             """, examples: ["lodge providers", "lodge providers show google", "lodge providers check google"],
         subcommands: [listCommand, showCommand, checkCommand, ProviderAddition.command, ProviderRemoval.command],
         defaultSubcommand: "list")

@@ -12,9 +12,9 @@ import StrictJSON
         static let yes = Option.flag(
             "yes", "with a URL: add its account type without confirmation")
         static let device = Option.flag("device", "show a code to enter on another device")
-        static let noBrowser = Option.flag("no-browser", "print the address and wait")
-        static let qr = Option.flag("qr", "draw the address as a QR code too")
-        static let paste = Option.flag("paste", "print the address and read the code or address it leads to")
+        static let noBrowser = Option.flag("no-browser", "print the URL and wait")
+        static let qr = Option.flag("qr", "draw the URL as a QR code, too")
+        static let paste = Option.flag("paste", "print the URL, and read the code or the URL to which it leads")
         static let clientCredentials = Option.flag(
             "client-credentials", "sign in as the client itself, without a user")
         static let withToken = Option.flag(
@@ -29,9 +29,9 @@ import StrictJSON
             "prompt", "WORD", "login, consent, select_account, create or none",
             completion: .words(["login", "consent", "select_account", "create", "none"]))
         static let loginHint = Option.text("login-hint", "NAME", "user name to suggest to the provider")
-        static let domainHint = Option.text("domain-hint", "DOMAIN", "in whose directory they are")
+        static let domainHint = Option.text("domain-hint", "DOMAIN", "domain of the user's organization")
         static let policy = Option.text("policy", "NAME", "policy of Azure AD B2C, by its name in the settings")
-        static let claims = Option.text("claims", "JSON", "claims to ask for")
+        static let claims = Option.text("claims", "JSON", "claims to request")
         static let param = Option.texts("param", "NAME=VALUE", "an additional parameter of the request")
     }
 

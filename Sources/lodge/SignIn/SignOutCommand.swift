@@ -5,10 +5,10 @@ import StrictJSON
 @MainActor struct SignOutCommand: CommandHandler {
     enum Input {
         static let account = Argument.optional("ACCOUNT", "account to sign out", completion: .account)
-        static let local = Option.flag("local", "only remove it here, without the network")
+        static let local = Option.flag("local", "remove the account without the network")
         static let browser = Option.flag(
             "browser", "end the browser's session at the provider, too (always on a shared device)")
-        static let all = Option.flag("all", "every account")
+        static let all = Option.flag("all", "sign out of all accounts")
     }
 
     nonisolated static let command = Command(

@@ -20,7 +20,7 @@ import OAuth2Protocol
             "policy", "NAME", "policy of Azure AD B2C that issues it, by its name in the settings (the account's)")
         static let exchange = Option.flag("exchange", "exchange it for a token of another service, and print that")
         static let audience = Option.texts("audience", "NAME", "the other service, by the name that the provider uses")
-        static let resource = Option.texts("resource", "URL", "the other service, by its address")
+        static let resource = Option.texts("resource", "URL", "the other service, by its URL")
     }
 
     nonisolated static let command = Command(

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ManualPageTests {
     @Test func `each command has a manual page with all its options`() throws {
-        let pages = ManualPage.all(commandSyntax)
+        let pages = ManualPage.all(commandSyntax, date: "2026-12-01")
         #expect(
             pages.map(\.name) == ["lodge.1"] + commandSyntax.root.subcommands.map { "lodge-\($0.name).1" } + [
                 "lodge-settings.5", "lodge-scripts.7", "lodge-storage.7", "lodge-mail.7", "lodge-git.7",
@@ -26,6 +26,13 @@ import Testing
         let accounts = try #require(pages.first { $0.name == "lodge-accounts.1" }).text
         #expect(accounts.contains(".B use ACCOUNT"))
         let program = try #require(pages.first).text
+        for page in pages {
+            let parts = page.text.split(separator: "\n").split { $0.hasPrefix(".SH") }.map(Array.init)
+            #expect(parts.first?.first?.contains("\"2026\\-12\\-01\"") == true, "\(page.name)")
+            #expect(page.text.contains("\n.SH DESCRIPTION\n"), "\(page.name)")
+            // No paragraph is a wall.
+            for line in page.text.split(separator: "\n") { #expect(line.count < 900, "\(page.name): \(line)") }
+        }
         for status in ExitStatus.allCases { #expect(program.contains(".B \(status.rawValue)\n")) }
     }
 
@@ -35,11 +42,11 @@ import Testing
         }
         let syntax = CommandSyntax(
             root: CommandSpec("lodge", "Try."), globalOptions: [], reference: ProgramReference(pages: [guide]))
-        let pages = ManualPage.all(syntax)
+        let pages = ManualPage.all(syntax, date: "2026-12-01")
         let page = try #require(pages.first { $0.name == "lodge-x.7" }).text
         #expect(
             page == #"""
-                .TH "LODGE\-X" 7 "" "lodge "
+                .TH "LODGE\-X" 7 "2026\-12\-01" "lodge "
                 .SH NAME
                 lodge\-x \- use it
                 .SH DESCRIPTION
@@ -60,7 +67,7 @@ import Testing
                 """#)
         #expect(pages.first?.text.contains(".BR lodge\\-x (7)\n") == true)
         for guide in HelpPage.guides {
-            let page = ManualPage.all(commandSyntax).first { $0.name == "lodge-\(guide.name).7" }
+            let page = ManualPage.all(commandSyntax, date: "2026-12-01").first { $0.name == "lodge-\(guide.name).7" }
             for line in guide.body(HelpText(syntax: commandSyntax))
             where line.hasPrefix("  ") && !line.contains(/[-'~^`\\]/) {
                 #expect(page?.text.contains("\n\(line)\n") == true, "\(line)")
@@ -97,7 +104,7 @@ import Testing
         let command = CommandSpec(
             "x", "Do \\n 'it'.", discussion: ".hidden `a` ~ ^ –", examples: ["'quoted' --a-b"])
         let syntax = CommandSyntax(root: CommandSpec("lodge", "Try.", subcommands: [command]), globalOptions: [])
-        let page = ManualPage(syntax: syntax, chain: [syntax.root, command]).text
+        let page = ManualPage(syntax: syntax, date: "", chain: [syntax.root, command]).text
         #expect(page.contains("do \\en \\(aqit\\(aq"))
         #expect(page.contains("\n\\&.hidden \\(gaa\\(ga \\(ti \\(ha \\[u2013]\n"))
         #expect(page.contains("\n$ \\(aqquoted\\(aq \\-\\-a\\-b\n"))

@@ -55,7 +55,7 @@ import Testing
 
     @Test func `help, manual page and documentation list the same variables`() {
         let help = HelpText(syntax: commandSyntax).text(.page("environment"))
-        let manual = ManualPage(syntax: commandSyntax, chain: [commandSyntax.root]).text
+        let manual = ManualPage(syntax: commandSyntax, date: "", chain: [commandSyntax.root]).text
         let document = ReferencePage.all(commandSyntax).first { $0.name == "lodge-help-environment.md" }?.text ?? ""
         for name in documented {
             #expect(help.contains(name), "\(name)")
