@@ -171,6 +171,12 @@ extension HelpText {
                 "Take an account from mutt_oauth2.py or oama",
                 ["gpg --decrypt FILE | lodge accounts import --type work"])
             + block(
+                "Complete addresses from the directory: mutt and neomutt, then aerc",
+                [
+                    "set query_command = \"lodge search --output mutt %s\"",
+                    "address-book-cmd = lodge search --output aerc %s",
+                ])
+            + block(
                 "See the account types for a configuration of pizauth or oama",
                 ["lodge accounts import ~/.config/pizauth.conf"])
             + paragraph(

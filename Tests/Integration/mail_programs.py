@@ -114,11 +114,16 @@ def respawn(world, columns, rows, command):
     return window
 
 
+def help_line(world, start):
+    """A line of `lodge help mail`."""
+    return next((line.strip() for line in world.run("help", "mail").out.splitlines() if line.strip().startswith(start)), f"no {start}")
+
+
 def mutt(checks, world, directory):
     if not shutil.which("mutt"):
         return print("skipped: mutt is not installed", flush=True)
     # Mutt quotes %s itself. Additional quotes would expose the query to the shell.
-    world.write("muttrc", "set query_command = \"lodge search --output mutt %s\"\nset sendmail=/bin/true\n"
+    world.write("muttrc", help_line(world, "set query_command") + "\nset sendmail=/bin/true\n"
                           "set folder=~\nset editor=true\nset abort_nosubject=no\nset charset=utf-8\nset header_cache=\"\"\n")
     window = respawn(world, 160, 40, f"mutt -F {world.path('muttrc')} -f /dev/null")
     window.wait("q:Quit")
@@ -161,7 +166,7 @@ def aerc(checks, world):
     editor = world.write("editor", "#!/bin/sh\nexec sleep 99999\n")
     os.chmod(editor, 0o700)
     world.write("home/.config/aerc/aerc.conf",
-                f"[ui]\ncompletion-delay=10ms\n[compose]\nheader-layout=To\neditor={editor}\naddress-book-cmd=lodge search --output aerc %s\n")
+                f"[ui]\ncompletion-delay=10ms\n[compose]\nheader-layout=To\neditor={editor}\n{help_line(world, 'address-book-cmd')}\n")
     window = respawn(world, 160, 40, "XDG_CONFIG_HOME=$HOME/.config aerc")
     window.wait("INBOX")
     window.keys("-l", ":compose")

@@ -482,6 +482,8 @@ def set_up(checks, mail):
     shown = mail.world.run("--settings", written, "providers", "show", "officesmtp")
     checks.check("accounts import prints an account type for a configuration of pizauth", read.returncode == 3 and shown.status == 0,
                  f"{read}\n{shown}")
+    # The topic mail_programs runs these lines.
+    checks.check("the page has the line of each address book", len(mail.block("Complete addresses").splitlines()) >= 2, mail.page)
     titles = set(re.findall(r"^([A-Za-z].*):$\n\n  ", mail.page, re.M))
     unused = [title for title in titles if not any(title.startswith(used) for used in mail.used)]
     checks.check("these checks ran every command of the help page", not unused or not mail.is_complete, unused)
