@@ -42,8 +42,7 @@ extension ProviderReport {
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            let wrapped = AccountStoreError.wrapping(error, what: "cannot check the client") as? AccountStoreError
-            return unchecked(wrapped?.reason ?? "\(error)")
+            return unchecked(AccountStoreError.wrapping(error, what: "cannot check the client").reason)
         }
     }
 
@@ -58,8 +57,7 @@ extension ProviderReport {
         // Entra shows the number of its error in the page, with any status.
         if let number = page.firstMatch(of: /AADSTS[0-9]{4,9}/) {
             let error = OAuth2Error.provider(ProviderError(code: .invalidRequest, explanation: String(number.output)))
-            let failure = AccountStoreError.wrapping(error, what: "") as? AccountStoreError
-            if failure?.kind == .settings { return problem(error, of: type) }
+            if AccountStoreError.wrapping(error, what: "").kind == .settings { return problem(error, of: type) }
         }
         guard response.status == 400 || response.status == 401 else {
             return unchecked("the provider did not redirect the request")
@@ -84,12 +82,12 @@ extension ProviderReport {
     }
 
     private static func problem(_ error: OAuth2Error, of type: AccountType) -> Finding {
-        let failure = AccountStoreError.wrapping(error, what: "cannot check the client") as? AccountStoreError
+        let failure = AccountStoreError.wrapping(error, what: "cannot check the client")
         // Other hints would only propose this check.
-        let isEntra = failure?.provider?.explanation?.contains("AADSTS") == true
+        let isEntra = failure.provider?.explanation?.contains("AADSTS") == true
         return Finding(
-            subject: "client", state: .problem, detail: failure?.reason ?? "\(error)",
-            remedy: isEntra ? failure?.hint ?? remedy(type) : remedy(type))
+            subject: "client", state: .problem, detail: failure.reason,
+            remedy: isEntra ? failure.hint ?? remedy(type) : remedy(type))
     }
 
     private static func remedy(_ type: AccountType) -> Hint {

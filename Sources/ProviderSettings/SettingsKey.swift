@@ -7,7 +7,7 @@ package struct SettingsKey: Sendable, Equatable {
         /// An account type, a member of `types`.
         case type = "an account type"
         /// The flat form of Microsoft's QuickStart: a file that is one account type, with its keys and these.
-        case flat = "the flat form of Microsoft's QuickStart, with the keys of an account type"
+        case flat = "the QuickStart's flat form, with the keys of a type"
     }
 
     /// The name that programs write.

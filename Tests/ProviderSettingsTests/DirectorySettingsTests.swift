@@ -12,7 +12,7 @@ private func type(_ members: String) throws -> AccountType? {
     return try Settings(bytes: Array(text.utf8), source: "s.json").type(named: "a")
 }
 
-@Test func `directory and directoryBase select the protocol and the URL of a type's directory`() throws {
+@Test func `a type names the protocol and the URL of its directory`() throws {
     let graph = try type(#","graphAPI": "https://graph.microsoft.com/""#)
     #expect(graph?.directory == .graph)
     let scim = try type(#","directory": "scim", "directoryBase": "https://id.example/scim/v2""#)

@@ -112,7 +112,8 @@ extension AccountStoreError: LocalizedError {
     public var recoverySuggestion: String? {
         if let hint { return hint.description.sentence }
         return switch remedy {
-        case .retryLater(let seconds?) where seconds > 0: "Try again in \(seconds) seconds."
+        case .retryLater(let delay?) where delay > .zero:
+            "Try again in \(Int64((delay / .seconds(1)).rounded(.up))) seconds."
         case .retryLater: "Try again later."
         case .signInAgain: "Sign in again."
         case .changeSettings: "Correct the settings."

@@ -35,7 +35,7 @@ struct FinishedSignIns: Sendable {
         guard current.count < Self.maximumEntries else {
             throw AccountStoreError(
                 .tooManySignIns, what: "cannot finish the sign-in", reason: "too many sign-ins were finished recently",
-                remedy: .retryLater(after: 60))
+                remedy: .retryLater(after: .seconds(60)))
         }
         try await storage.setValue((current + [entry]).flatMap(\.bytes), for: name)
     }

@@ -66,7 +66,7 @@ final class SignInCoordinator: StoreCollaborator {
         throw AccountStoreError(
             .tooManySignIns, what: "cannot begin the sign-in",
             reason: "\(pending.count) sign-ins wait for their redirect, which is the maximum",
-            remedy: .retryLater(after: max(1, Int(seconds.rounded(.up)))))
+            remedy: .retryLater(after: .seconds(max(1, seconds.rounded(.up)))))
     }
 
     /// Discovers the provider of a sign-in.

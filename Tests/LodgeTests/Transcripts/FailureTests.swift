@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"types": {"a": {"clientID": "x"}}}"#, "types.a.clientID", "did you mean clientId?"),
+        (#"{"types": {"a": {"clientIdd": "x"}}}"#, "types.a.clientIdd", "did you mean clientId?"),
         (
             #"{"types": {"a": {"issuer": "https://x.example", "redirectUri": "http://127.0.0.1/"}}}"#,
             "types.a.clientId", "nothing"
@@ -181,7 +181,7 @@ import Testing
         (#"{"types": []}"#, "types", "an array"), ("{", "settings.json", "line 1"), ("[]", "settings.json", "an array"),
         ("<plist><dict>", "settings.json", "property list"), (#"{"types": {}}"#, "types", "at least one"),
         ("", "settings.json", "line 1"),
-        (#"{"authority": "https://x.example", "clientId": "x"}"#, "scopes", "nothing"),
+        (#"{"authority": "https://x.example", "clientId": "x"}"#, "redirectUri", "nothing"),
     ])
     func `an error in the settings names the file, the key, and the expected and actual values`(
         text: String, key: String, found: String

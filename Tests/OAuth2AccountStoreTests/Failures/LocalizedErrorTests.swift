@@ -18,7 +18,7 @@ struct LocalizedErrorTests {
 
     private static let errors: [any LocalizedError] = [
         AccountStoreError(
-            .network, what: "cannot sign in", reason: "no response", remedy: .retryLater(after: 7)),
+            .network, what: "cannot sign in", reason: "no response", remedy: .retryLater(after: .seconds(7))),
         BrowserError(description: "xdg-open cannot be started"),
         SettingsError(file: "settings.json", key: "types.graph.clientId", expected: "a string", found: "a number"),
         HTTPFileError(path: "/a", reason: "no such file"),
@@ -26,7 +26,7 @@ struct LocalizedErrorTests {
         StorageError(.full, location: "/a/accounts.sqlite", reason: "no space left", hint: "free some space"),
         KeyCustodyError(location: "key file /a", reason: "other users can read it", hint: "run: chmod 600 '/a'"),
         LoopbackError.portTaken(7777), JOSEError.signature, RedirectError.stateMismatch, IDTokenError.signature,
-        OAuth2Error.http(status: 503, retryAfter: 9), OAuth2Error.configuration("no issuer"),
+        OAuth2Error.http(status: 503, retryAfter: .seconds(9)), OAuth2Error.configuration("no issuer"),
         ProviderError(code: .accessDenied),
     ]
 
@@ -47,7 +47,7 @@ struct LocalizedErrorTests {
     @Test func `an account store's error has its task, its reason and its remedy`() {
         var error = AccountStoreError(
             .network, what: "cannot sign in", reason: "id.example: no\u{1B}[31m response",
-            remedy: .retryLater(after: 7))
+            remedy: .retryLater(after: .seconds(7)))
         #expect(error.errorDescription == "Cannot sign in.")
         #expect(error.failureReason == #"id.example: no\u{1B}[31m response."#)
         #expect(error.recoverySuggestion == "Try again in 7 seconds.")

@@ -59,7 +59,7 @@ struct ServerSignInTests {
         let error = try await failure { try await test.store.prepareSignIn(to: "graph") }
         #expect(error?.kind == .tooManySignIns)
         // The first one expires five minutes after its start.
-        #expect(error?.remedy == .retryLater(after: 200))
+        #expect(error?.remedy == .retryLater(after: .seconds(200)))
         _ = try await test.store.handleRedirect(test.provider.approve(first, as: "ada"))
         _ = try await test.store.handleRedirect(test.provider.approve(second, as: "bob"))
         #expect(try await test.store.accounts().map(\.subject) == ["ada", "bob"])
@@ -235,7 +235,7 @@ struct ServerSignInTests {
         let (one, two, _) = try await workers(type)
         var options = SignInOptions()
         options.contextClasses = ["mfa"]
-        options.maximumAge = 60
+        options.maximumAge = .seconds(60)
         options.extraScopesToConsent = ["write"]
         let prepared = try await one.store.prepareSignIn(to: "graph", options: options)
         let sign = try #require(one.store.signIns.pending.withLock { $0[prepared.id] })
