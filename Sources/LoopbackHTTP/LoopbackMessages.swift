@@ -3,8 +3,8 @@ import HTTPExchange
 
 /// A request that reached a ``LoopbackListener``.
 ///
-/// It is well formed, and its `Host` is the bound address and port.
-/// Its descriptions name the method and the path, never the query, the fields or the body.
+/// It is well formed, and its `Host` is the bound address and port. Its descriptions name the method and the path,
+/// never the query, the fields or the body.
 package struct LoopbackRequest: Sendable, Equatable {
     package var method: HTTPMethod
     /// The unchanged request target.
@@ -38,9 +38,9 @@ extension LoopbackRequest: Redacted {
 
 /// The response to a ``LoopbackRequest``.
 ///
-/// The listener adds missing fields: `Date`, `Cache-Control: no-store`,
-/// `Referrer-Policy: no-referrer`, `X-Content-Type-Options: nosniff`, a `Content-Security-Policy` and a `Content-Type`
-/// with a charset. It writes `Content-Length` and `Connection` itself.
+/// The listener adds missing fields: `Date`, `Cache-Control: no-store`, `Referrer-Policy: no-referrer`,
+/// `X-Content-Type-Options: nosniff`, a `Content-Security-Policy` and a `Content-Type` with a charset. It writes
+/// `Content-Length` and `Connection` itself.
 package struct LoopbackResponse: Sendable, Equatable {
     /// The status code, 200 to 599. Other values are sent as 500.
     package var status: Int

@@ -94,12 +94,9 @@ struct LoopbackRequestReader {
             }
             scanned += 1
             guard byte == 0x0A else { continue }
-            guard scanned - lineStart >= 2, buffer[scanned - 2] == 0x0D else {
-                throw Rejection(status: 400, reason: "a line ends without a carriage return")
-            }
-            let line = lineStart..<(scanned - 2)
+            let line = line(before: scanned - 1, of: buffer)
             lineStart = scanned
-            if line.isEmpty {
+            if line.isEmpty, line.upperBound < scanned - 1 {
                 if !lines.isEmpty { return true }
                 // RFC 9112 section 2.2: ignore one empty line before a request.
                 guard start == 0 else { throw Rejection(status: 400, reason: "empty lines") }
@@ -107,10 +104,20 @@ struct LoopbackRequestReader {
                 continue
             }
             try checkSize(line: line)
+            guard line.upperBound < scanned - 1 else {
+                throw Rejection(status: 400, reason: "a line ends without a carriage return")
+            }
             lines.append(line)
         }
-        try checkSize(line: lineStart..<scanned)
+        let line = line(before: scanned, of: buffer)
+        // An empty line can become the end of the head.
+        if !line.isEmpty { try checkSize(line: line) }
         return false
+    }
+
+    /// Returns the current line up to a position, without its carriage return.
+    private func line(before end: Int, of buffer: [UInt8]) -> Range<Int> {
+        lineStart..<(end > lineStart && buffer[end - 1] == 0x0D ? end - 1 : end)
     }
 
     private func checkSize(line: Range<Int>) throws(Rejection) {

@@ -9,6 +9,7 @@ private let limits: LoopbackListener.Limits = {
     limits.requestLineBytes = 200
     limits.headerBytes = 400
     limits.bodyBytes = 50
+    limits.fields = 10
     return limits
 }()
 private let authority = LoopbackAuthority(host: "127.0.0.1", port: 80)
@@ -76,5 +77,31 @@ private struct FixedNumbers: RandomNumberGenerator {
     mutating func next() -> UInt64 {
         state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
         return state ^ (state >> 29)
+    }
+}
+
+@Test func `a request at a limit is accepted, and one above it rejected, wherever the bytes are split`() {
+    let start = Array("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n".utf8), end = Array("\r\n".utf8)
+    func fields(_ count: Int) -> [UInt8] { start + (0..<count - 1).flatMap { _ in Array("A:\r\n".utf8) } + end }
+    func head(_ size: Int) -> [UInt8] {
+        start + Array("A: \(String(repeating: "b", count: size - start.count - 3))\r\n".utf8) + end
+    }
+    func target(_ size: Int) -> [UInt8] {
+        let line = "GET /\(String(repeating: "a", count: size - 14)) HTTP/1.1\r\n"
+        return Array(line.utf8) + start.dropFirst(16) + end
+    }
+    // The line ending of the last line does not count.
+    let rows: [(bytes: [UInt8], status: Int?)] = [
+        (fields(limits.fields), nil), (fields(limits.fields + 1), 431),
+        (head(limits.headerBytes), nil), (head(limits.headerBytes + 1), 431),
+        (target(limits.requestLineBytes), nil), (target(limits.requestLineBytes + 1), 414),
+    ]
+    for (bytes, status) in rows {
+        for end in 0...bytes.count {
+            switch outcome(bytes, pieces: [end]) {
+            case .success(let step): if case .request = step { #expect(status == nil) } else { Issue.record("\(step)") }
+            case .failure(let rejection): #expect(rejection.status == status, "\(end) of \(bytes.count)")
+            }
+        }
     }
 }
