@@ -36,8 +36,8 @@ extension HTTPTransport {
     ///
     /// - Parameters:
     ///   - destination: The path of the file. Its folder must exist. An existing file is replaced and keeps its
-    ///     permissions; a symbolic link
-    ///     is followed. A write-protected file is an error. Only the owner can read the partial file.
+    ///     permissions; a symbolic link is followed. A write-protected file is an error. Only the owner can read the
+    ///     partial file.
     ///   - resuming: Whether to continue an earlier attempt, and to keep this one if it is interrupted.
     ///   - policy: The policy for retries. With `resuming`, a retry continues where the last attempt ended.
     ///   - progress: A handler for progress reports.

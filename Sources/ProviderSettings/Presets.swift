@@ -79,11 +79,11 @@ public struct ProviderPreset: Sendable, Equatable {
         return address.map { filled($0, with: [:]) } ?? "the issuer that you name"
     }
 
-    /// The keys that a type built on this preset must have: placeholders without a default value, then ``needs``.
-    package var requiredKeys: [String] { placeholders.filter { $0.defaultValue == nil }.map(\.name) + needs }
+    /// The keys that a type built on this preset must have: placeholders without a default value, then the other required keys.
+    public var requiredKeys: [String] { placeholders.filter { $0.defaultValue == nil }.map(\.name) + needs }
 
     /// A Boolean value that indicates whether the preset needs no additional keys.
-    package var isComplete: Bool { requiredKeys.isEmpty }
+    public var isComplete: Bool { requiredKeys.isEmpty }
 
     /// Returns the account type of the preset, with the preset's name.
     ///

@@ -361,7 +361,9 @@ def msmtp(checks, mail):
 def refresh(checks, mail):
     """The crontab line of the help page, run like cron: without a terminal and with few variables."""
     line = mail.block("Keep sign-ins that you rarely use")
-    fields, command = re.fullmatch(r"((?:[0-9*]+ ){5})(.*)\n", line).groups()
+    fields, arguments = re.fullmatch(r"((?:[0-9*]+ ){5})/usr/local/bin/lodge( .*)\n", line).groups()
+    # The program to check is in the PATH, not where `make install` puts it.
+    command = "lodge" + arguments
     before = mail.token()
     done = mail.call("/bin/sh", "-c", command)
     checks.check("cron: accounts refresh --all refreshes the token and prints no output",

@@ -7,9 +7,8 @@ extension UserPages {
     ///   - text: The search text that the users match.
     ///   - additional: The properties that only the ranking needs. The results do not contain them.
     ///   - limit: The maximum number of users; `nil` for all. The query's own limit applies before the ranking, so a
-    ///     page larger than
-    ///     this limit gives better results.
-    package func ranked(by text: SearchText, removing additional: Set<String> = [], limit: Int? = nil) -> UserPages {
+    ///     page larger than this limit gives better results.
+    public func ranked(by text: SearchText, removing additional: Set<String> = [], limit: Int? = nil) -> UserPages {
         UserPages { RankedPages(source: makeSource(), text: text, additional: additional, left: limit) }
     }
 }

@@ -110,7 +110,7 @@ extension DirectoryError: CustomStringConvertible {
     }
 
     /// The service's message in one line, with control and bidirectional characters escaped, or `nil` without one.
-    package var displayMessage: String? {
+    public var displayMessage: String? {
         guard let message, !message.isBlank else { return nil }
         return message.visible()
     }

@@ -31,8 +31,7 @@ package struct BatchPart<Value: Sendable>: Sendable {
     ///   - segments: The path below the service's URL and version, not percent-encoded: `["users", id, "calendar"]`.
     ///   - options: The query, not percent-encoded: `["$select": "name,owner"]`.
     ///   - isAdvanced: Whether the request has `ConsistencyLevel: eventual`. The options must then contain the required
-    ///     ones, such as
-    ///     `"$count": "true"`.
+    ///     ones, such as `"$count": "true"`.
     ///   - permissions: The permissions that the request needs, for the error if they are missing.
     ///   - read: Reads a response of status 200. The part fails with its ``DirectoryError``; any other error means an
     ///     unreadable response.

@@ -72,11 +72,9 @@ public actor DirectorySync {
     /// - Parameters:
     ///   - directory: The source of the users.
     ///   - properties: The properties to save in addition to the identifier. If `nil`, the properties of the existing
-    ///     copy, or
-    ///     ``UserQuery/defaultProperties``. Different properties start a new list.
+    ///     copy, or ``UserQuery/defaultProperties``. Different properties start a new list.
     ///   - maximumUsers: The maximum number of users in the copy and of changes in one sync, as protection against an
-    ///     endless directory.
-    ///     The copy has at most 4 KB for each of them, and 64 MB.
+    ///     endless directory. The copy has at most 4 KB for each of them, and 64 MB.
     public init(
         of directory: GraphDirectory, account: Account.ID, in storeDirectory: StoreLocation,
         properties: [String]? = nil, maximumUsers: Int = DirectorySync.defaultMaximumUsers

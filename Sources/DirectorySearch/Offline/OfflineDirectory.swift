@@ -15,7 +15,7 @@ import StrictJSON
 /// Users have the saved properties; others are missing, as in a response to a query that does not select them.
 public actor OfflineDirectory {
     /// The copy.
-    package nonisolated let index: OfflineIndex
+    public nonisolated let index: OfflineIndex
     private let thread = SerialThread()
     private var database: OfflineDatabase?
 
@@ -37,7 +37,7 @@ public actor OfflineDirectory {
     /// - Returns: An empty list for a search text without letters and digits.
     /// - Throws: ``OfflineIndexError``, `StorageError`; ``DirectoryError`` of the kind `notInCopy` if the copy contains
     ///   neither names nor addresses.
-    package func users(typed text: String, limit: Int = 50) throws -> [User] {
+    public func users(typed text: String, limit: Int = 50) throws -> [User] {
         let text = SearchText(text)
         return try withDatabase { database in
             let saved = try database.state().properties
@@ -116,7 +116,7 @@ public actor OfflineDirectory {
     /// Returns a summary of the copy.
     ///
     /// - Throws: ``OfflineIndexError``, `StorageError`.
-    package func summary() throws -> OfflineIndex.Summary { try withDatabase { try $0.summary() } }
+    public func summary() throws -> OfflineIndex.Summary { try withDatabase { try $0.summary() } }
 
     private func withDatabase<Value>(_ body: (OfflineDatabase) throws -> Value) throws -> Value {
         if database?.isCurrentFile == false { database = nil }

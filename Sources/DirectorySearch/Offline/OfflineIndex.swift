@@ -9,14 +9,14 @@ import OAuth2AccountStore
 ///
 /// After you remove an account, remove its copy with ``forget(account:in:)``: after `signOut` or `remove`, or after the
 /// event of the store about a removed account.
-package struct OfflineIndex: Sendable, Equatable {
+public struct OfflineIndex: Sendable, Equatable {
     /// The identifier of the account.
-    package let account: Account.ID
+    public let account: Account.ID
     /// The folder of the file.
-    package let directory: StoreLocation
+    public let directory: StoreLocation
 
     /// Creates access to the copy of an account in a folder. Opens and creates no file.
-    package init(account: Account.ID, in directory: StoreLocation) {
+    public init(account: Account.ID, in directory: StoreLocation) {
         self.account = account
         self.directory = directory
     }
@@ -25,17 +25,17 @@ package struct OfflineIndex: Sendable, Equatable {
     package var path: String { directory.file(Self.prefix + Self.fileName(account) + Self.suffix) }
 
     /// The size and the state of a copy.
-    package struct Summary: Sendable, Equatable {
+    public struct Summary: Sendable, Equatable {
         /// The number of users.
-        package var users: Int
+        public var users: Int
         /// The saved properties, by the service's names.
-        package var properties: [String]
+        public var properties: [String]
         /// The time of the last complete sync by this machine's clock, or `nil` before the first.
-        package var completed: Date?
+        public var completed: Date?
         /// Whether a sync is loading all users and is not complete.
-        package var isListing: Bool
+        public var isListing: Bool
         /// The size of the file in bytes.
-        package var size: Int64
+        public var size: Int64
     }
 
     // MARK: Names of files
@@ -75,7 +75,7 @@ package struct OfflineIndex: Sendable, Equatable {
     // MARK: Summaries
 
     /// Returns the copies in a folder, including copies of removed accounts.
-    package static func all(in directory: StoreLocation) async -> [OfflineIndex] {
+    public static func all(in directory: StoreLocation) async -> [OfflineIndex] {
         await OfflineThread().run {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
             return names.sorted().compactMap { account(ofFile: $0) }.map { OfflineIndex(account: $0, in: directory) }
@@ -85,7 +85,7 @@ package struct OfflineIndex: Sendable, Equatable {
     /// Returns a summary of the copy, or `nil` without a copy.
     ///
     /// - Throws: ``OfflineIndexError``, `StorageError`.
-    package func summary() async throws -> Summary? {
+    public func summary() async throws -> Summary? {
         try await OfflineThread().run { try OfflineDatabase.open(self)?.summary() }
     }
 
@@ -98,7 +98,7 @@ package struct OfflineIndex: Sendable, Equatable {
     ///
     /// - Throws: `StorageError` if the file cannot be written or removed.
     @discardableResult
-    package static func forget(account: Account.ID, in directory: StoreLocation) async throws -> Bool {
+    public static func forget(account: Account.ID, in directory: StoreLocation) async throws -> Bool {
         try await OfflineThread().run { try OfflineIndex(account: account, in: directory).erase() }
     }
 

@@ -1,20 +1,20 @@
 /// The request of a query with the reasons for its form. To print it, use ``description(base:)``.
-package struct QueryPlan: Sendable, Equatable {
+public struct QueryPlan: Sendable, Equatable {
     /// The URL below the service's base, percent-encoded: `users?$filter=…`.
-    package var target: String
+    public var target: String
     /// The reasons why the request has `ConsistencyLevel: eventual` and `$count=true`; empty if it does not.
-    package var advancedReasons: [String]
+    public var advancedReasons: [String]
     /// The cost of one page in resource units of the service's quota.
     package var resourceUnits: Int
     /// The permissions, one of which is required, the least privileged first.
-    package var permissions: [String]
+    public var permissions: [String]
     /// The media type of the response.
     package var accept = "application/json"
     /// The value of the field `Prefer` (RFC 7240), or `nil` to omit it.
     package var preference: String?
 
     /// Whether the request has `ConsistencyLevel: eventual` and `$count=true`.
-    package var isAdvanced: Bool { !advancedReasons.isEmpty }
+    public var isAdvanced: Bool { !advancedReasons.isEmpty }
 
     /// The maximum length of an advanced query's URL in bytes.
     ///
@@ -32,7 +32,7 @@ package struct QueryPlan: Sendable, Equatable {
     /// Returns the request line, the header fields, the cost and the reasons, one per line, without the access token.
     ///
     /// - Parameter base: The service's URL, such as `https://graph.microsoft.com/v1.0`.
-    package func description(base: String) -> String {
+    public func description(base: String) -> String {
         let isBatch = goesByBatch(base: base)
         var lines =
             isBatch
@@ -60,7 +60,7 @@ extension UserQuery {
     ///
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a value is empty, `invalidQuery` with an alternative
     ///   if the service would reject the query.
-    package func plan() throws(DirectoryError) -> QueryPlan {
+    public func plan() throws(DirectoryError) -> QueryPlan {
         QueryPlan.observer?()
         let selection = try Selection(select, expanding: expand)
         try selection.checkForLists()

@@ -59,7 +59,7 @@ extension UserFilter {
     ///
     /// Their given name, surname, display name, mail address or sign-in name starts with the search text, or with each
     /// of its words.
-    package static func matching(_ text: SearchText) -> UserFilter { UserFilter(.text(text)) }
+    public static func matching(_ text: SearchText) -> UserFilter { UserFilter(.text(text)) }
 }
 
 extension SearchText {
@@ -102,7 +102,7 @@ extension SearchText {
     ///
     /// A whole word ranks before a prefix; a given name or surname before a display name, and both before an address;
     /// people before rooms; then by display name.
-    package func ranked(_ users: [User]) -> [User] { ranked(users) { user, property in user.text(property.rawValue) } }
+    public func ranked(_ users: [User]) -> [User] { ranked(users) { user, property in user.text(property.rawValue) } }
 
     /// Returns elements sorted by relevance.
     func ranked<Element>(_ elements: [Element], _ value: (Element, UserProperty) -> String?) -> [Element] {

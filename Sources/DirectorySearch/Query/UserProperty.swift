@@ -57,7 +57,7 @@ public struct UserProperty: RawRepresentable, Hashable, Sendable, CustomStringCo
     /// The ways to sign in: a list.
     public static let identities = UserProperty(rawValue: "identities")
     /// The element itself, in ``UserFilter/any(in:_:)`` for lists of strings.
-    package static let element = UserProperty(rawValue: "")
+    public static let element = UserProperty(rawValue: "")
 
     /// The name on the wire.
     public var description: String { rawValue }

@@ -26,7 +26,7 @@ public struct UserQuery: Sendable, Equatable {
     /// The maximum number of users, counted by the client; `nil` for all.
     public var limit: Int?
     /// Whether to search users deleted in the last 30 days.
-    package var isAmongDeleted = false
+    public var isAmongDeleted = false
     /// Whether to always send an advanced query, for raw filters that need one.
     public var isAdvanced: Bool
 

@@ -48,14 +48,12 @@ public struct HTTPBody: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - length: The number of bytes, if known: it becomes the `Content-Length`, and any other number of bytes is an
-    ///     error. Otherwise
-    ///     the content is sent in chunks (`Transfer-Encoding: chunked`, not needed for HTTP/2), which some servers
-    ///     reject.
+    ///     error. Otherwise the content is sent in chunks (`Transfer-Encoding: chunked`, not needed for HTTP/2), which
+    ///     some servers reject.
     ///   - isReplayable: Whether `open` can return the same bytes again. `false` for a source that can be read only
     ///     once, like a pipe.
     ///   - open: Returns the chunks from the start. Called each time the request is sent, in a separate task, which is
-    ///     cancelled if the
-    ///     request ends early.
+    ///     cancelled if the request ends early.
     public static func chunks<Chunks: AsyncSequence & SendableMetatype>(
         length: Int64? = nil, isReplayable: Bool = true, _ open: @escaping @Sendable () async throws -> Chunks
     ) -> HTTPBody where Chunks.Element == Data, Chunks.AsyncIterator: SendableMetatype {

@@ -68,7 +68,7 @@ public struct HTTPRequest: Sendable, Equatable {
     /// The maximum time of an exchange in memory without a ``timeout``: 5 minutes.
     ///
     /// A slow server cannot delay its client forever.
-    package static let maximumDuration = Duration.seconds(300)
+    public static let maximumDuration = Duration.seconds(300)
     /// The maximum time to reach the server: name resolution, connection, TLS.
     public var connectTimeout: Duration = .seconds(10)
     /// The maximum time from the last byte of the request to the first byte of the response.

@@ -22,7 +22,7 @@ public struct InjectedErrors: Sendable, Equatable {
     public struct Entry: Sendable, Equatable {
         /// The name of the injected error.
         public var name: Name
-        /// The parameter, such as a value of Retry-After, or `nil` for the default. See ``Name/summary``.
+        /// The parameter, such as a value of Retry-After, or `nil` for the default.
         public var value: String?
         /// The remaining number of requests, or `nil` for all.
         public var remaining: Int?

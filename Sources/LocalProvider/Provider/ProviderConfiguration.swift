@@ -6,7 +6,7 @@ public struct ProviderConfiguration: Sendable {
     /// The number of users in the directory. The first 14 are always the same, the others depend on ``seed``.
     public var userCount = 300
     /// The seed of the sample users. The same seed creates the same users.
-    package var seed: UInt64 = 1
+    public var seed: UInt64 = 1
     /// The port on 127.0.0.1 and ::1, or 0 for a free one.
     public var port: UInt16 = 0
     /// Whether the provider uses HTTPS, with a certificate of ``LoopbackProvider/certificateAuthority``.
@@ -54,7 +54,7 @@ public struct ProviderConfiguration: Sendable {
     public init() {}
 
     /// The identifier of the only tenant, for paths as in Microsoft Entra.
-    package static let tenantID = "3c5b1ac6-0b8e-4d6a-9d5f-6c6f64676500"
+    public static let tenantID = "3c5b1ac6-0b8e-4d6a-9d5f-6c6f64676500"
 
     /// The public client `lodge`, with redirects to loopback.
     public static let publicClient = LocalClient(id: "lodge", name: "Lodge")

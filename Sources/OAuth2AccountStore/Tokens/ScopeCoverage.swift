@@ -7,8 +7,8 @@ import OAuth2Protocol
 ///
 /// * `openid`, `profile` and `offline_access` never count: they request an ID token and a refresh token, not a permission,
 ///   and some providers omit them from their responses.
-/// * Google's responses have URLs instead of `email` and `profile`.
-/// * Microsoft's platform ignores case, and a token without a resource means Microsoft Graph: `User.Read` is
+/// * Google's responses have URLs instead of `email` and `profile`. * Microsoft's platform ignores case, and a token
+/// without a resource means Microsoft Graph: `User.Read` is
 ///   `https://graph.microsoft.com/User.Read`. Its responses have either.
 struct ScopeCoverage {
     private static let uncounted: Set<String> = ["openid", "profile", "offline_access"]

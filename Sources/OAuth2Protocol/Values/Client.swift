@@ -27,8 +27,7 @@ extension ClientAuthentication {
     /// The value of `client_assertion_type`.
     static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
-    /// Creates the method with this registered name. HTTP Basic and the form without a secret
-    /// are a public client.
+    /// Creates the method with this registered name. HTTP Basic and the form without a secret are a public client.
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` for another name, or when the method lacks its secret or key.
     package init(method: String, secret: Secret? = nil, key: SigningKey? = nil) throws(OAuth2Error) {
