@@ -1,4 +1,4 @@
-# `make` lists the targets. Needed: Swift 6.3 and, on Linux, apt or what .ci/dependencies names; on macOS, Homebrew.
+# `make` lists the targets. Requires Swift 6.3 and, on Linux, apt or the packages in .ci/dependencies; on macOS, Homebrew.
 
 SWIFT ?= swift
 PREFIX ?= /usr/local
@@ -6,27 +6,27 @@ DESTDIR ?=
 OUTPUT ?= .build/docs
 PORT ?= 8766
 
-# How often `make soak` kills, and the seed of its random numbers.
+# The number of kills of `make soak`, and the seed of its random numbers.
 KILLS ?= 2000
 SEED ?= 1
 
-# How long `make fuzz` runs, in seconds, and which readers it tries: all without one.
+# The duration of `make fuzz` in seconds, and the parsers that it tests (default: all).
 SECONDS ?= 300
 READERS ?=
 
-# Extra words for `swift build` and `swift test`, such as -j 1.
+# Additional arguments of `swift build` and `swift test`, such as -j 1.
 SWIFTFLAGS ?=
 
-# The cycles between modules, or between the folders of a module, that `make lint` allows.
+# The number of cycles between modules, or between the folders of a module, that `make lint` allows.
 CYCLES := 0
 
 SHELL := /bin/bash
 
-# On Linux the program carries the Swift runtime and the C++ library: it starts on a machine without Swift, and sooner.
+# On Linux the program contains the Swift runtime and the C++ library: it runs without an installation of Swift, and starts faster.
 ifeq ($(shell uname -s),Linux)
     STATIC := .build/static
-    # All relocations happen at the start (BIND_NOW); then what they wrote is read-only (RELRO), with .rodata. The C code has checks of
-    # buffers. Tests/Integration/hardening.py examines the program.
+    # All relocations happen at the start (BIND_NOW); then their section is read-only (RELRO), like .rodata. The C code has buffer checks.
+    # Tests/Integration/hardening.py checks the program.
     HARDENED := -Xswiftc -use-ld=lld -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xlinker -T -Xlinker $(CURDIR)/.ci/read-only.ld \
         -Xcc -fstack-protector-strong -Xcc -D_FORTIFY_SOURCE=3
     RELEASE := -c release --disable-default-traits --static-swift-stdlib --disable-local-rpath -Xlinker -s \
@@ -44,10 +44,10 @@ SOURCES := $(wildcard Package.swift Sources Tests Examples Benchmarks)
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-deps: ## Install what is missing (apt or brew); instant when nothing is
+deps: ## Install missing system libraries (apt or brew)
 	@.ci/dependencies
 
-# The linker finds this library here first, and without a shared one beside it takes the static one.
+# The linker finds the library in this folder first. There is no shared library next to it, so it uses the static one.
 $(STATIC)/libstdc++.a:
 	@mkdir -p $(STATIC)
 	@ln -sf "$$(clang++ -print-file-name=libstdc++.a)" $@
@@ -55,7 +55,7 @@ $(STATIC)/libstdc++.a:
 build: deps $(if $(STATIC),$(STATIC)/libstdc++.a) ## Build the command: .build/release/lodge
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product lodge 2>&1 | .ci/quiet-build
 
-demo: build ## Build, then show the whole story on a local provider
+demo: build ## Build the command, then run the demo with a local provider
 	@$(PROGRAM) demo
 
 test: deps lint ## Check the code and run all tests (TEST_TIME_FACTOR, TEST_WIDTH)
@@ -72,31 +72,31 @@ format: deps ## Format the code
 docs: deps ## Build one site with the documentation of all libraries and the command: .build/docs
 	@.ci/documentation "$(OUTPUT)" $(STRICT) $(SWIFTFLAGS)
 
-# Ctrl-C is the usual end, and no error.
+# Ctrl-C is the usual end and not an error.
 docs-serve: docs ## Build the documentation and show it at http://127.0.0.1:8766 (PORT)
 	@trap 'exit 0' INT; python3 -m http.server --bind 127.0.0.1 --directory "$(OUTPUT)" $(PORT)
 
 record: build ## Record the terminal sessions that README.md shows
 	@LODGE_RECORD=1 Tests/Integration/run "$(CURDIR)/$(PROGRAM)" recording
 
-integration: build ## Check the command against real servers, a real browser and a real terminal
+integration: build ## Check the command with real servers, a real browser and a real terminal
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product store-process 2>&1 | .ci/quiet-build
 	@Tests/Integration/run "$(CURDIR)/$(PROGRAM)"
 	@if [ "$$(uname -s)" = Linux ]; then .ci/fuzz 60 && .ci/fuzz --scale; fi
 
-fuzz: deps ## Pass changed inputs to every reader of outside bytes (SECONDS, READERS); Linux
+fuzz: deps ## Pass mutated inputs to every parser of untrusted bytes (SECONDS, READERS); Linux
 	@SWIFT="$(SWIFT)" .ci/fuzz $(SECONDS) $(READERS)
 
-soak: deps $(if $(STATIC),$(STATIC)/libstdc++.a) ## Kill a process that works with a store 2,000 times (KILLS, SEED), and look at what is left
+soak: deps $(if $(STATIC),$(STATIC)/libstdc++.a) ## Kill a process that writes to a store 2,000 times (KILLS, SEED), and check the store each time
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product store-process 2>&1 | .ci/quiet-build
 	@place=$$(mktemp -d) && trap 'rm -rf "$$place"' EXIT && chmod 700 "$$place" \
 		&& .build/release/store-process soak "$$place/store" $(KILLS) $(SEED)
 
-# What the figures of Python are measured with.
+# The Python packages for the measurements.
 .build/python/bin/python: Benchmarks/Peers/requirements.txt
 	@.ci/python-environment .build/python Benchmarks/Peers/requirements.txt >/dev/null
 
-bench: build .build/python/bin/python ## Print the figures against their peers: the command as it is installed
+bench: build .build/python/bin/python ## Measure the command, and compare it with other programs
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product benchmarks 2>&1 | .ci/quiet-build
 	@BENCHMARK_LODGE="$(CURDIR)/$(PROGRAM)" .build/release/benchmarks
 
@@ -104,10 +104,10 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 COMPLETIONS = "$(SHARE)/bash-completion/completions/lodge" "$(SHARE)/zsh/site-functions/_lodge" \
     "$(SHARE)/fish/vendor_completions.d/lodge.fish"
 
-# The folders of an installation below PREFIX, each after the one that contains it.
+# The folders of an installation below PREFIX, each after its parent folder.
 FOLDERS = . bin share share/man share/man/man1 share/man/man5 share/man/man7 share/bash-completion share/bash-completion/completions share/zsh \
     share/zsh/site-functions share/fish share/fish/vendor_completions.d share/doc share/doc/lodge share/lodge
-# The folders that an installation made, for `uninstall`.
+# The folders that an installation created, for `uninstall`.
 CREATED = "$(SHARE)/lodge/created-folders"
 DOCUMENTS = README.md CHANGELOG.md SECURITY.md LICENSE $(wildcard Examples/*/*)
 
@@ -116,7 +116,7 @@ install: build ## Install command, manual and completions under PREFIX (/usr/loc
 	    $(MAKE) --no-print-directory --silent install-files && if [ -n "$$created" ]; then echo "$$created" >>$(CREATED); fi
 	@echo "Installed $(DESTDIR)$(PREFIX)/bin/lodge, its manual, completions, documents and example settings"
 
-# What `install` and `package` put in place, once the command is built.
+# Copies the files of `install` and `package` after the command is built.
 install-files:
 	@for folder in $(FOLDERS); do install -d "$(DESTDIR)$(PREFIX)/$$folder"; done
 	@install -m 755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/lodge"
@@ -132,17 +132,17 @@ install-files:
 	@for file in $(DOCUMENTS) $$(grep -oE '\]\([A-Za-z][^):]*\)' README.md | sed 's/^..//; s/.$$//'); do \
 	    install -d "$$(dirname "$(SHARE)/doc/lodge/$$file")" && install -m 644 "$$file" "$(SHARE)/doc/lodge/$$file"; done
 
-package: build ## Make a Debian package in .build/package
+package: build ## Create a Debian package in .build/package
 	@command -v dpkg-shlibdeps >/dev/null || .ci/dependencies dpkg-dev
 	@.ci/debian-package "$(CURDIR)/$(PROGRAM)" .build/package
-	@ls -l $(PROGRAM) | awk '{ printf "The command has %.1f MB.\n", $$5 / 1000000 }'
+	@ls -l $(PROGRAM) | awk '{ printf "The command is %.1f MB.\n", $$5 / 1000000 }'
 
-uninstall: ## Remove what was installed
+uninstall: ## Remove the installed files
 	@created=$$(sed '1!G;h;$$!d' $(CREATED) 2>/dev/null || true); \
 	rm -rf "$(DESTDIR)$(PREFIX)/bin/lodge" "$(SHARE)/lodge" "$(SHARE)/doc/lodge" $(COMPLETIONS); \
 	rm -f "$(SHARE)/man/man1/lodge.1" "$(SHARE)"/man/man1/lodge-*.1 "$(SHARE)/man/man5/lodge-settings.5" \
 	    "$(SHARE)"/man/man7/lodge-*.7; \
 	for folder in $$created; do path="$(DESTDIR)$(PREFIX)/$$folder"; rmdir "$${path%/.}" 2>/dev/null || true; done
 
-clean: ## Remove what was built
+clean: ## Remove the build folder
 	@rm -rf .build

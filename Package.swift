@@ -26,68 +26,68 @@ let package = Package(
     targets: [
         // What the system has.
         .systemLibrary(
-            name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+            name: "CLodgeOpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
         .systemLibrary(
-            name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+            name: "CLodgeSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .systemLibrary(name: "CNCurses", providers: [.apt(["libncurses-dev"]), .brew(["ncurses"])]),
 
         // libcurl, loaded when it is first called.
-        .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "CLodgeCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
 
         // The house, from the cellar up.
         .target(name: "StrictJSON"),
-        .target(name: "Platform"),
-        .target(name: "HTTPExchange", dependencies: ["Platform", "StrictJSON"]),
-        .target(name: "CurlHTTP", dependencies: ["CCurl", "HTTPExchange", "Platform"]),
-        .target(name: "JOSE", dependencies: ["Platform", "COpenSSL", "StrictJSON"]),
-        .target(name: "LoopbackHTTP", dependencies: ["Platform", "HTTPExchange"]),
-        .target(name: "OAuth2Protocol", dependencies: ["Platform", "HTTPExchange", "JOSE", "StrictJSON"]),
-        .target(name: "SealedStorage", dependencies: ["CSQLite", "JOSE", "Platform"]),
-        .target(name: "AccountKeys", dependencies: ["JOSE", "Platform", "SealedStorage", "StrictJSON"]),
+        .target(name: "LodgePlatform"),
+        .target(name: "HTTPExchange", dependencies: ["LodgePlatform", "StrictJSON"]),
+        .target(name: "CurlHTTP", dependencies: ["CLodgeCurl", "HTTPExchange", "LodgePlatform"]),
+        .target(name: "JOSE", dependencies: ["LodgePlatform", "CLodgeOpenSSL", "StrictJSON"]),
+        .target(name: "LoopbackHTTP", dependencies: ["LodgePlatform", "HTTPExchange"]),
+        .target(name: "OAuth2Protocol", dependencies: ["LodgePlatform", "HTTPExchange", "JOSE", "StrictJSON"]),
+        .target(name: "SealedStorage", dependencies: ["CLodgeSQLite", "JOSE", "LodgePlatform"]),
+        .target(name: "AccountKeys", dependencies: ["JOSE", "LodgePlatform", "SealedStorage", "StrictJSON"]),
         .target(
             name: "ProviderSettings",
-            dependencies: ["HTTPExchange", "JOSE", "OAuth2Protocol", "Platform", "StrictJSON"],
+            dependencies: ["HTTPExchange", "JOSE", "OAuth2Protocol", "LodgePlatform", "StrictJSON"],
             resources: [.embedInCode("Presets")]),
         .target(
             name: "OAuth2AccountStore",
             dependencies: [
-                "AccountKeys", "CurlHTTP", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2Protocol", "Platform",
+                "AccountKeys", "CurlHTTP", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2Protocol", "LodgePlatform",
                 "ProviderSettings", "SealedStorage", "StrictJSON",
             ]),
         .target(
-            name: "FleetStorage", dependencies: ["JOSE", "Platform", "SealedStorage"],
+            name: "FleetStorage", dependencies: ["JOSE", "LodgePlatform", "SealedStorage"],
             linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "DirectorySearch",
-            dependencies: ["Platform", "HTTPExchange", "OAuth2Protocol", "OAuth2AccountStore", "StrictJSON"]),
+            dependencies: ["LodgePlatform", "HTTPExchange", "OAuth2Protocol", "OAuth2AccountStore", "StrictJSON"]),
         .target(
             name: "Diagnostics",
             dependencies: [
-                "AccountKeys", "HTTPExchange", "JOSE", "OAuth2AccountStore", "OAuth2Protocol", "Platform",
+                "AccountKeys", "HTTPExchange", "JOSE", "OAuth2AccountStore", "OAuth2Protocol", "LodgePlatform",
                 "ProviderSettings",
                 "SealedStorage", "StrictJSON",
             ]),
         .target(
             name: "LocalProvider",
-            dependencies: ["Platform", "HTTPExchange", "JOSE", "LoopbackHTTP", "StrictJSON"]),
+            dependencies: ["LodgePlatform", "HTTPExchange", "JOSE", "LoopbackHTTP", "StrictJSON"]),
         .target(
             name: "FoundationTransport",
-            dependencies: ["Platform", "HTTPExchange", "OAuth2Protocol", "OAuth2AccountStore"]),
+            dependencies: ["LodgePlatform", "HTTPExchange", "OAuth2Protocol", "OAuth2AccountStore"]),
         .target(
             name: "OAuth2AccountStoreTesting",
             dependencies: [
-                "Platform", "HTTPExchange", "LocalProvider", "OAuth2Protocol", "OAuth2AccountStore", "StrictJSON",
+                "LodgePlatform", "HTTPExchange", "LocalProvider", "OAuth2Protocol", "OAuth2AccountStore", "StrictJSON",
             ]),
-        .target(name: "CommandLineKit", dependencies: ["Platform", "StrictJSON"]),
+        .target(name: "CommandLineKit", dependencies: ["LodgePlatform", "StrictJSON"]),
         .target(
             name: "TerminalBrowser",
-            dependencies: ["CNCurses", "CommandLineKit", "DirectorySearch", "Platform"]),
+            dependencies: ["CNCurses", "CommandLineKit", "DirectorySearch", "LodgePlatform"]),
         .executableTarget(
             name: "lodge",
             dependencies: [
                 "CommandLineKit", "Diagnostics", "DirectorySearch", "FleetStorage", "HTTPExchange", "LocalProvider",
                 "OAuth2Protocol",
-                "OAuth2AccountStore", "Platform", "StrictJSON", "TerminalBrowser",
+                "OAuth2AccountStore", "LodgePlatform", "StrictJSON", "TerminalBrowser",
             ]),
 
         // Small complete programs, each run by a test.
@@ -98,12 +98,27 @@ let package = Package(
             name: "WatchAccounts", dependencies: ["OAuth2AccountStore"], path: "Examples/WatchAccounts"),
         .executableTarget(
             name: "SendRequest", dependencies: ["HTTPExchange", "OAuth2AccountStore"], path: "Examples/SendRequest"),
+        .executableTarget(
+            name: "SignInServer", dependencies: ["OAuth2AccountStore"], path: "Examples/SignInServer"),
+        .executableTarget(
+            name: "DeviceSignIn", dependencies: ["OAuth2AccountStore"], path: "Examples/DeviceSignIn"),
+        .executableTarget(
+            name: "PlainOAuth2", dependencies: ["OAuth2AccountStore"], path: "Examples/PlainOAuth2"),
+        .executableTarget(
+            name: "EditProfile", dependencies: ["OAuth2AccountStore"], path: "Examples/EditProfile"),
+        .executableTarget(
+            name: "AppWindow", dependencies: ["OAuth2AccountStore"], path: "Examples/AppWindow"),
+        // The program of the tutorial, in its last step.
+        .executableTarget(
+            name: "PeopleBrowser", dependencies: ["DirectorySearch", "OAuth2AccountStore"],
+            path: "Sources/DirectorySearch/DirectorySearch.docc/Resources/PeopleBrowser",
+            exclude: (1...5).map { "PeopleBrowser-\($0).swift" }),
 
         // Figures, as ratios against a named peer.
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "CurlHTTP", "CSQLite", "DirectorySearch", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2Protocol",
+                "CurlHTTP", "CLodgeSQLite", "DirectorySearch", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2Protocol",
                 "OAuth2AccountStore", "StrictJSON",
             ], path: "Benchmarks", exclude: ["Peers"]),
 
@@ -119,7 +134,7 @@ let package = Package(
         .target(
             name: "StoreTestSupport",
             dependencies: [
-                "AccountKeys", "HTTPExchange", "JOSE", "OAuth2AccountStore", "OAuth2Protocol", "Platform",
+                "AccountKeys", "HTTPExchange", "JOSE", "OAuth2AccountStore", "OAuth2Protocol", "LodgePlatform",
                 "ProviderSettings", "SealedStorage", "StorageSuite", "StrictJSON", "TestSupport",
             ], path: "Tests/StoreTestSupport"),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
@@ -132,19 +147,20 @@ let package = Package(
             name: "OAuth2ProtocolTests",
             dependencies: ["HTTPExchange", "JOSE", "OAuth2Protocol", "StrictJSON", "TestSupport"]),
         .testTarget(
-            name: "SealedStorageTests", dependencies: ["Platform", "SealedStorage", "StorageSuite", "TestSupport"]),
+            name: "SealedStorageTests", dependencies: ["LodgePlatform", "SealedStorage", "StorageSuite", "TestSupport"]),
         .testTarget(
-            name: "AccountKeysTests", dependencies: ["AccountKeys", "JOSE", "Platform", "SealedStorage", "TestSupport"]
+            name: "AccountKeysTests",
+            dependencies: ["AccountKeys", "JOSE", "LodgePlatform", "SealedStorage", "TestSupport"]
         ),
         .testTarget(
             name: "ProviderSettingsTests",
             dependencies: [
-                "HTTPExchange", "OAuth2Protocol", "Platform", "ProviderSettings", "StrictJSON", "TestSupport",
+                "HTTPExchange", "OAuth2Protocol", "LodgePlatform", "ProviderSettings", "StrictJSON", "TestSupport",
             ]),
         .testTarget(
             name: "OAuth2AccountStoreTests",
             dependencies: [
-                "CSQLite", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2Protocol", "OAuth2AccountStore",
+                "CLodgeSQLite", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2Protocol", "OAuth2AccountStore",
                 "StorageSuite", "StoreTestSupport", "StrictJSON", "TestSupport", "store-process",
             ],
             exclude: ["Databases"]),
@@ -183,11 +199,12 @@ let package = Package(
         .testTarget(
             name: "ExampleTests",
             dependencies: [
-                "CurlHTTP", "HTTPExchange", "LocalProvider", "SendRequest", "SignInAndSearch", "TestSupport",
+                "AppWindow", "CurlHTTP", "DeviceSignIn", "PeopleBrowser", "EditProfile", "HTTPExchange",
+                "LocalProvider", "PlainOAuth2", "SendRequest", "SignInAndSearch", "SignInServer", "TestSupport",
                 "WatchAccounts",
             ]),
         .testTarget(
-            name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Platform", "StrictJSON"]),
+            name: "CommandLineKitTests", dependencies: ["CommandLineKit", "LodgePlatform", "StrictJSON"]),
         .testTarget(
             name: "TerminalBrowserTests",
             dependencies: ["CommandLineKit", "DirectorySearch", "StrictJSON", "TerminalBrowser"]),

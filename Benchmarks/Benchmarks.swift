@@ -30,6 +30,7 @@ enum Benchmarks {
         Benchmark(name: "callers", run: AccessTokenScene.run),
         Benchmark(name: "jose", run: JOSEBenchmark.run),
         Benchmark(name: "store", run: StoreBenchmark.run),
+        Benchmark(name: "server", run: ServerBenchmark.run),
         Benchmark(name: "directory", run: DirectoryBenchmark.run),
         Benchmark(name: "requests", run: RequestsBenchmark.run),
     ]

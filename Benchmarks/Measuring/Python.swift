@@ -32,8 +32,15 @@ struct Python {
 
     /// Returns a script of the folder `Peers`.
     func script(_ name: String, _ arguments: [String], _ environment: [String: String]) -> Program {
+        Self.script(name, arguments, environment, interpreter: path)
+    }
+
+    /// Returns a script of the folder `Peers` that any Python runs, because it uses no package.
+    static func script(
+        _ name: String, _ arguments: [String], _ environment: [String: String], interpreter: String
+    ) -> Program {
         Program(
-            path: path, arguments: [Self.packageRoot + "/Benchmarks/Peers/" + name] + arguments,
+            path: interpreter, arguments: [packageRoot + "/Benchmarks/Peers/" + name] + arguments,
             environment: environment)
     }
 

@@ -1,4 +1,4 @@
-import CSQLite
+import CLodgeSQLite
 
 /// SQLite without a layer above it: the peer of all store measurements.
 final class BareSQLite {

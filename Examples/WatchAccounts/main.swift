@@ -20,7 +20,7 @@ let observer = NotificationCenter.default.addObserver(
 let events = store.events()
 
 let account = try await store.signIn(to: settings.defaultType, by: .browser)
-try await store.setUserData(["favourite": "tea"], for: account.id)
+try await store.setUserData(["favorite": "tea"], for: account.id)
 try await store.signOut(account.id)
 
 watching: for await event in events {

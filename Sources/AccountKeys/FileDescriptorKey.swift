@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import JOSE
 
 /// A key that the parent process passes in a file descriptor, for example a service manager, a vault or a script.

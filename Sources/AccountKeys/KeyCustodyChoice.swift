@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// A kind of key location, with its word in the settings.
 public enum KeyCustodyChoice: Sendable, Hashable {

@@ -1,5 +1,5 @@
 import SealedStorage
-import Platform
+import LodgePlatform
 import JOSE
 
 /// The key in a file of 32 bytes with mode 0600. It is as safe as the user's other files.

@@ -1,5 +1,5 @@
 import SealedStorage
-import Platform
+import LodgePlatform
 import JOSE
 
 /// The possible locations of a store's key, and the parameters for loading it.

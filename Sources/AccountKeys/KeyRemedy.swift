@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// A remedy for a problem with the key of a store.
 package enum KeyRemedy: SuggestedAction {

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The functions of libsecret and of its dependencies GLib and GIO. No function is variadic.
 ///

@@ -1,6 +1,6 @@
 import SealedStorage
 import JOSE
-import Platform
+import LodgePlatform
 
 /// The purpose of a passphrase.
 public enum PassphrasePurpose: Sendable, Hashable {

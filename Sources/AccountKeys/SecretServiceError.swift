@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The errors of the Secret Service with their hints.
 package enum SecretServiceError {

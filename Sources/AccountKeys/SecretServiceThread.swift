@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import JOSE
 
 /// The calls to the Secret Service on a separate thread, because they wait for another process.

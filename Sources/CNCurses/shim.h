@@ -1,5 +1,5 @@
-// ncurses with wide characters, as Swift sees it. Its screen, sizes and attributes are variables and macros, which Swift does not
-// take: these are functions for them. ncurses is not made for several threads: all of them are called on one.
+// The interface of ncurses with wide characters for Swift. Swift cannot import its variables and macros for screen, size and
+// attributes, so these functions wrap them. ncurses is not thread-safe: call all functions on one thread.
 #ifndef CNCURSES_SHIM_H
 #define CNCURSES_SHIM_H
 
@@ -23,7 +23,7 @@
 
 extern int wcwidth(wchar_t);
 
-// How a piece of text looks, as bits.
+// Text attributes as bits.
 enum {
     CCURSES_BOLD = 1,
     CCURSES_DIM = 2,
@@ -36,8 +36,8 @@ static inline attr_t ccurses_attributes(unsigned look) {
          | ((look & CCURSES_UNDERLINE) ? A_UNDERLINE : 0) | ((look & CCURSES_REVERSE) ? A_REVERSE : 0);
 }
 
-// Takes the person's language for characters. Gives whether that is UTF-8. A language that is not installed here, as often over SSH, is
-// taken for what its name says of the characters.
+// Selects the user's locale for characters. Returns whether it uses UTF-8. If the locale is not installed, as often over SSH, its name
+// determines the encoding.
 static inline int ccurses_use_locale(void) {
     if (setlocale(LC_CTYPE, "") == NULL) {
         const char *name = getenv("LC_ALL");
@@ -50,7 +50,7 @@ static inline int ccurses_use_locale(void) {
     return codeset != NULL && (strcmp(codeset, "UTF-8") == 0 || strcmp(codeset, "utf8") == 0);
 }
 
-// Takes the terminal. 0 when terminfo does not know it, or it cannot move its cursor.
+// Initializes the terminal. Returns 0 if terminfo does not contain it, or it cannot move its cursor.
 static inline int ccurses_begin(void) {
     if (newterm(NULL, stdout, stdin) == NULL) return 0;
     const char *move_cursor = tigetstr("cup");
@@ -58,7 +58,7 @@ static inline int ccurses_begin(void) {
         (void)endwin();
         return 0;
     }
-    // Every key is the program's, ctrl-c and ctrl-z too; lines are not translated; input never holds back output.
+    // Pass all keys to the program, even ctrl-c and ctrl-z; do not translate line ends; do not delay output because of input.
     (void)raw();
     (void)noecho();
     (void)nonl();
@@ -68,24 +68,24 @@ static inline int ccurses_begin(void) {
     return 1;
 }
 
-// Gives the terminal back. What was on it before is there again.
+// Restores the terminal and its previous content.
 static inline void ccurses_end(void) { (void)endwin(); }
 
-// Takes the terminal again after `ccurses_end`, or after a stop in which somebody else had it.
+// Initializes the terminal again after `ccurses_end`, or after the process was stopped.
 static inline void ccurses_resume(void) {
     (void)reset_prog_mode();
     (void)clearok(curscr, TRUE);
     (void)wrefresh(stdscr);
 }
 
-// The bytes of a terminal's capability; NULL when it has none.
+// Returns the bytes of a terminal capability, or NULL if the terminal does not have it.
 static inline const char *ccurses_capability(const char *name) {
     const char *text = tigetstr(name);
     return text == (const char *)-1 ? NULL : text;
 }
 
-// How many colours there are over the terminal's own background; 0 for none.
-static inline int ccurses_begin_colours(void) {
+// Returns the number of colors on the terminal's own background, or 0 without colors.
+static inline int ccurses_begin_colors(void) {
     if (!has_colors() || start_color() == ERR) return 0;
     if (use_default_colors() == ERR) return 0;
     return COLORS;
@@ -95,7 +95,7 @@ static inline int ccurses_define_pair(int number, int foreground) {
     return init_pair((short)number, (short)foreground, -1) != ERR;
 }
 
-// The size of the terminal on standard output; 0 when it does not say.
+// Gets the size of the terminal on standard output. Returns 0 if it is unknown.
 static inline int ccurses_terminal_size(int *columns, int *rows, int *width, int *height) {
     struct winsize size;
     if (ioctl(1, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) return 0;
@@ -119,14 +119,14 @@ static inline void ccurses_clear_row(int row) {
     (void)wclrtoeol(stdscr);
 }
 
-// Letters of ASCII from a place on.
+// Writes ASCII characters at a position.
 static inline void ccurses_put_ascii(int row, int column, const char *text, int count, unsigned look, int pair) {
     if (wmove(stdscr, row, column) == ERR) return;
     (void)wattr_set(stdscr, ccurses_attributes(look), (short)pair, NULL);
     (void)waddnstr(stdscr, text, count);
 }
 
-// One cell: a character and what is drawn over it, at most five scalars in all.
+// Writes one cell: a character and its combining marks, at most five scalars.
 static inline void ccurses_put_cell(int row, int column, const uint32_t *scalars, int count, unsigned look, int pair) {
     wchar_t text[CCHARW_MAX + 1];
     cchar_t cell;
@@ -138,7 +138,7 @@ static inline void ccurses_put_cell(int row, int column, const uint32_t *scalars
     (void)mvwadd_wch(stdscr, row, column, &cell);
 }
 
-// Shows what was put. The cursor blinks at this place; without one it is hidden.
+// Updates the screen. Shows the cursor at this position, or hides it if the row is negative.
 static inline void ccurses_show(int cursor_row, int cursor_column) {
     if (cursor_row >= 0) {
         (void)curs_set(1);
@@ -151,13 +151,13 @@ static inline void ccurses_show(int cursor_row, int cursor_column) {
     (void)doupdate();
 }
 
-// The next `ccurses_show` writes everything anew.
+// The next `ccurses_show` redraws the screen.
 static inline void ccurses_redraw_all(void) { (void)clearok(curscr, TRUE); }
 
-// The next `ccurses_show` writes these rows anew, whatever ncurses believes to be there.
+// The next `ccurses_show` redraws these rows, even if ncurses considers them unchanged.
 static inline void ccurses_redraw_rows(int row, int count) { (void)wredrawln(stdscr, row, count); }
 
-// What to do when a signal comes; on the stack for signals where there is one.
+// Sets the handler of a signal. It runs on the signal stack, if there is one.
 static inline void ccurses_on_signal(int number, void (*handler)(int)) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
@@ -167,7 +167,7 @@ static inline void ccurses_on_signal(int number, void (*handler)(int)) {
     (void)sigaction(number, &action, NULL);
 }
 
-// A stack for signals on this thread, for when its own is full.
+// Sets a signal stack for this thread, in case its own stack is full.
 static inline void ccurses_signal_stack(void *bytes, size_t count) {
     stack_t stack;
     memset(&stack, 0, sizeof stack);

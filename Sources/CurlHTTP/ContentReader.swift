@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 
 /// Reads the parts of a request's content for libcurl. Used only on the worker's thread.
@@ -115,12 +115,12 @@ final class ContentReader {
         }
         guard let descriptor else { return .failed }
         let slice = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(min(left, Int64(buffer.count)))))
-        var reason = "the file became shorter while it was being sent; send it again once nothing writes to it."
+        var reason = "the file became shorter while it was sent; send it again when no program writes to it."
         do throws(SystemError) {
             let count = try FileDescriptor.read(descriptor, into: slice, at: off_t(file.offset + position))
             if count > 0 { return .bytes(count) }
         } catch {
-            reason = "the file cannot be read any further (\(error.explanation))."
+            reason = "cannot continue to read the file (\(error.explanation))."
         }
         failure = HTTPFileError(path: file.path, reason: reason)
         return .failed

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 
 /// The reader's end of a streamed response. Its release ends the transfer.

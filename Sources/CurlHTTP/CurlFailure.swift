@@ -1,5 +1,5 @@
 import HTTPExchange
-internal import CCurl
+internal import CLodgeCurl
 
 extension CurlTransfer {
     private func error(_ kind: HTTPTransportError.Kind, _ reason: String) -> HTTPTransportError {
@@ -85,7 +85,7 @@ extension CurlTransfer {
         if code == CURLE_SSL_CONNECT_ERROR,
             says("ssl_error_syscall", "connection reset", "unexpected eof", "broken pipe")
         {
-            return error(.connectionLost, "The connection ended while it was being secured (\(words)).")
+            return error(.connectionLost, "The connection ended during the TLS handshake (\(words)).")
         }
         let plain =
             // libcurl's message for it also contains "does not match".
@@ -96,14 +96,14 @@ extension CurlTransfer {
             } else if says("not yet valid") {
                 "The certificate is not valid yet; check this machine's clock"
             } else if says("subject name", "does not match", "hostname mismatch", "name mismatch") {
-                "The certificate is for another host; check the address"
+                "The certificate is for another host; check the URL"
             } else if says("self-signed", "self signed", "local issuer", "unable to verify", "issuer certificate") {
                 "The certificate comes from an authority that is not trusted here; for a private authority add its"
                     + " certificate with a CA file"
             } else if code == CURLE_SSL_CACERT_BADFILE {
                 "The trusted certificates cannot be read; install the system's CA certificates or check the CA file"
             } else if says("protocol version", "unsupported protocol", "wrong version", "no protocols available") {
-                "The server speaks no TLS 1.2 or newer"
+                "The server does not support TLS 1.2 or newer"
             } else {
                 "No secure connection could be made"
             }

@@ -1,6 +1,6 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
-internal import CCurl
+internal import CLodgeCurl
 
 /// The libcurl options for one exchange.
 extension CurlTransfer {

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 
 /// A validated request in the form that libcurl needs, which it cannot reject or misinterpret.
@@ -76,12 +76,12 @@ struct CurlRequest: Sendable {
                 throw refused("The value of \(field.name) has a line break or another control character.")
             }
             guard !Self.reserved.contains(name) else {
-                throw refused("\(field.name) is written by the transport; leave it out.")
+                throw refused("\(field.name) is set by the transport; omit it.")
             }
             let value = Self.trimmed(field.value)
             if name == "content-length" {
                 guard let length = Self.length(of: request.content), value == String(length) else {
-                    throw refused("Content-Length is not the number of bytes of the content; leave it out.")
+                    throw refused("Content-Length is not the number of bytes of the content; omit it.")
                 }
                 continue
             }

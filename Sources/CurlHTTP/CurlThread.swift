@@ -1,6 +1,6 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
-internal import CCurl
+internal import CLodgeCurl
 import Synchronization
 
 /// Access to a worker's thread, which starts with the first request.
@@ -97,7 +97,7 @@ final class CurlThread: Sendable {
     private func start() {
         let code = DetachedThread.start { [self] in run() }
         guard code != 0 else { return }
-        failAll("No thread could be started (error \(code)); the system is out of resources.")
+        failAll("Cannot start a thread (error \(code)); the system is out of resources.")
     }
 
     private func failAll(_ reason: String) {
@@ -116,10 +116,10 @@ final class CurlThread: Sendable {
         guard CurlLibrary.isReady else {
             return failAll(
                 ccurl_is_available() == 0
-                    ? "libcurl is not on this machine; install the package libcurl4." : "libcurl could not be set up.")
+                    ? "libcurl is not installed; install the package libcurl4." : "Cannot initialize libcurl.")
         }
         guard let multi = ShutdownLatch.pass({ curl_multi_init() }) else {
-            return failAll("There is no memory left for a connection.")
+            return failAll("Not enough memory for a connection.")
         }
         state.withLock { $0.multi = WakeableMulti(handle: multi) }
         let worker = ShutdownLatch.pass {

@@ -1,6 +1,6 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
-internal import CCurl
+internal import CLodgeCurl
 
 /// One exchange on one libcurl handle. Used only on the worker's thread.
 final class CurlTransfer {

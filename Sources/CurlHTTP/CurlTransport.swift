@@ -1,6 +1,6 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
-internal import CCurl
+internal import CLodgeCurl
 
 /// Sends requests with libcurl.
 ///

@@ -1,5 +1,5 @@
 import HTTPExchange
-internal import CCurl
+internal import CLodgeCurl
 
 /// Runs all transfers of one transport. Used only on its own thread.
 final class CurlWorker {
@@ -139,7 +139,7 @@ final class CurlWorker {
         }
         if extent == .everything { trusted.widen() }
         guard let handle = idleHandles.popLast() ?? curl_easy_init() else {
-            return submission.fail(.other, "There is no memory left for the request.")
+            return submission.fail(.other, "Not enough memory for the request.")
         }
         let transfer: CurlTransfer
         do {
@@ -157,7 +157,7 @@ final class CurlWorker {
         }
         guard curl_multi_add_handle(multi, handle) == CURLM_OK else {
             curl_easy_cleanup(handle)
-            return submission.fail(.other, "libcurl does not take the request.")
+            return submission.fail(.other, "libcurl rejected the request.")
         }
         running[handle] = transfer
         runningPerOrigin[submission.origin, default: 0] += 1

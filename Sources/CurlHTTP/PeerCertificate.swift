@@ -1,6 +1,6 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
-internal import CCurl
+internal import CLodgeCurl
 
 /// A certificate that a server presents at the start of a TLS connection, trusted or not.
 ///
@@ -39,7 +39,7 @@ public struct PeerCertificate: Sendable, Equatable {
         let outcome = Promise<[PeerCertificate]>()
         let code = DetachedThread.start { outcome.finish(ShutdownLatch.pass { handshake.run() }) }
         guard code == 0 else {
-            throw HTTPTransportError(.other, host: host, reason: "No thread could be started.")
+            throw HTTPTransportError(.other, host: host, reason: "Cannot start a thread.")
         }
         return try await outcome.value()
     }
@@ -55,7 +55,7 @@ private struct Handshake {
 
     func run() -> Outcome {
         guard CurlLibrary.isReady, let handle = curl_easy_init() else {
-            return .failure(HTTPTransportError(.other, host: host, reason: "libcurl could not be prepared."))
+            return .failure(HTTPTransportError(.other, host: host, reason: "Cannot initialize libcurl."))
         }
         defer { curl_easy_cleanup(handle) }
         func set(_ option: CURLoption, _ value: Int) { _ = ccurl_easy_set_long(handle, option, value) }
@@ -64,7 +64,7 @@ private struct Handshake {
             // This option prevents any request.
             ccurl_easy_set_long(handle, CURLOPT_CONNECT_ONLY, 1) == CURLE_OK
         else {
-            return .failure(HTTPTransportError(.invalidRequest, host: host, reason: "libcurl refused the address."))
+            return .failure(HTTPTransportError(.invalidRequest, host: host, reason: "libcurl rejected the URL."))
         }
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_CERTINFO, 1)

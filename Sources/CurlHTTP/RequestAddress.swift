@@ -1,6 +1,6 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
-internal import CCurl
+internal import CLodgeCurl
 
 /// The destination of a request, as libcurl parses it.
 ///
@@ -35,7 +35,7 @@ struct RequestAddress: Equatable {
         guard text.utf8.count <= 65_536, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw rejected(
                 reason:
-                    "The address is longer than 64 KiB or has bytes that an address cannot have; percent-encode them.")
+                    "The URL is longer than 64 KiB or has bytes that a URL cannot contain; percent-encode them.")
         }
         let parts = try Self.parts(of: text, shown: shown)
         scheme = parts.scheme
@@ -47,18 +47,18 @@ struct RequestAddress: Equatable {
         if scheme == "http" && !isLoopback {
             throw rejected(
                 .plainHTTPRefused,
-                reason: "Plain http is refused for any host but this machine (127.0.0.1, [::1], localhost); use https.")
+                reason: "Plain http is allowed only to this machine (127.0.0.1, [::1], localhost); use https.")
         }
         // The ASCII form of the host may be unknown to `URL` or libcurl.
         guard url.host(percentEncoded: false)?.utf8.allSatisfy({ $0 < 0x80 }) ?? true else {
             throw rejected(
-                reason: "The address's host has letters that are not ASCII; write its form that begins with xn--.")
+                reason: "The host of the URL is not ASCII; use its ASCII form, which starts with xn--.")
         }
         // Parsers disagree whether `https:///a` has a host. IPv6 addresses have several spellings.
         guard let named = url.host(percentEncoded: true)?.lowercased(), !named.isEmpty,
             host.hasPrefix("[") || named == host, Origin.isHost(host)
         else {
-            throw rejected(reason: "The address's host can be read in more than one way; write it plainly.")
+            throw rejected(reason: "The host of the URL is ambiguous; write it in its normal form.")
         }
     }
 
@@ -70,7 +70,7 @@ struct RequestAddress: Equatable {
 
     private static func parts(of text: String, shown: String) throws(HTTPTransportError) -> Parts {
         guard let handle = curl_url() else {
-            throw HTTPTransportError(.other, host: shown, reason: "There is no memory left to read the address.")
+            throw HTTPTransportError(.other, host: shown, reason: "Not enough memory to read the URL.")
         }
         defer { curl_url_cleanup(handle) }
         let code = curl_url_set(
@@ -81,13 +81,13 @@ struct RequestAddress: Equatable {
         else {
             if let scheme, scheme != "http", scheme != "https" { throw .unsupported(scheme: scheme, host: shown) }
             throw HTTPTransportError(
-                .invalidRequest, host: shown, reason: "The address is not a complete http or https address.")
+                .invalidRequest, host: shown, reason: "The URL is not a complete http or https URL.")
         }
         guard scheme == "http" || scheme == "https" else { throw .unsupported(scheme: scheme, host: shown) }
         guard part(handle, CURLUPART_USER) == nil, part(handle, CURLUPART_PASSWORD) == nil else {
             throw HTTPTransportError(
                 .invalidRequest, host: shown,
-                reason: "The address holds a user name or password; send them in an Authorization field.")
+                reason: "The URL contains a user name or password; send them in an Authorization field.")
         }
         return Parts(scheme: scheme, host: host, port: port)
     }

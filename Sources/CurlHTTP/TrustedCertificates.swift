@@ -1,6 +1,6 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
-internal import CCurl
+internal import CLodgeCurl
 
 /// The locations of the system's trusted certificates that libcurl was built to use.
 struct SystemCertificates: Sendable {
@@ -95,7 +95,7 @@ final class TrustedCertificates {
         guard content.count <= maximumFileSize, let count = certificateCount([UInt8](content)), count > 0 else {
             throw HTTPTransportError(
                 .invalidRequest, host: "",
-                reason: "The file of trusted certificates \(path) is not PEM: it must hold blocks that begin with"
+                reason: "The file of trusted certificates \(path) is not PEM: it must contain blocks that begin with"
                     + " -----BEGIN CERTIFICATE-----. Convert a DER file with openssl x509 -inform DER.")
         }
         return [UInt8](content)

@@ -1,11 +1,12 @@
 import OAuth2AccountStore
-import Platform
+import LodgePlatform
 import HTTPExchange
 
-// The issuer of the certificate that a provider presents. A proxy between provider and machine may decrypt the traffic.
+// The issuer of the provider's certificate shows whether a proxy decrypts the traffic: such a proxy presents its own
+// certificate.
 extension Diagnosis {
-    /// Words in the names of certificate authorities that intercept TLS: in companies, schools, virus scanners and
-    /// tests.
+    /// Words in the certificate issuers of products that intercept TLS: proxies of companies and schools, virus
+    /// scanners, and test tools.
     private static let interceptors = [
         "avast", "barracuda", "bitdefender", "blue coat", "bluecoat", "charles proxy", "check point", "cisco umbrella",
         "contentkeeper", "eset ssl filter", "fiddler", "forcepoint", "fortigate", "fortinet", "iboss", "kaspersky",
@@ -14,7 +15,9 @@ extension Diagnosis {
         "squid", "watchguard", "web gateway", "zscaler",
     ]
 
-    /// Adds the certificate's issuer to the finding of the network.
+    /// Adds the issuer of the provider's certificate to the network finding.
+    ///
+    /// If the issuer is a known interceptor, a network finding without a problem becomes a warning.
     static func addingIssuer(
         to findings: [Finding], of type: AccountType, _ dependencies: Dependencies
     ) async throws -> [Finding] {
@@ -24,7 +27,7 @@ extension Diagnosis {
         let chain: [PeerCertificate]
         do {
             chain = try await dependencies.peerCertificates(origin)
-        } catch  where error.isCancellation {
+        } catch let error where error.isCancellation {
             throw error
         } catch {
             return findings

@@ -1,6 +1,6 @@
 import OAuth2AccountStore
 import LoopbackHTTP
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 
 // The checks of this machine.
@@ -50,13 +50,13 @@ extension Diagnosis {
         await checkRescueFiles(storage)
         let store: AccountStore
         do {
-            // Without settings, the presets open the store: only its accounts are checked.
+            // Without settings, open the store with the presets, because only its accounts are checked.
             let presets = { try ProviderPreset.all.filter(\.isComplete).map { try $0.accountType() } }
             store = try await AccountStore(
                 settings: try settings ?? Settings(types: try presets()), storage: storage, custody: custody,
                 keyLocations: locations, dependencies: dependencies, watchesOtherProcesses: false)
             add(.key, .ok, store.keyLocation)
-        } catch  where error.isCancellation {
+        } catch let error where error.isCancellation {
             throw error
         } catch {
             let isStore = if case .storage? = (error as? AccountStoreError)?.kind { true } else { false }
@@ -66,7 +66,7 @@ extension Diagnosis {
             let accounts = try await store.accounts(ofType: type)
             try await checkLocks(storage, accounts)
             try await checkAccounts(accounts, store, type, knowsTypes: settings != nil)
-        } catch  where error.isCancellation {
+        } catch let error where error.isCancellation {
             throw error
         } catch {
             add(.accounts, failing: error)
@@ -104,7 +104,7 @@ extension Diagnosis {
                         + "or send the same refresh token")
             }
             return true
-        } catch  where error.isCancellation {
+        } catch let error where error.isCancellation {
             throw error
         } catch {
             add(.store, failing: error)

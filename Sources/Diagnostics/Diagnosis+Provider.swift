@@ -1,5 +1,5 @@
 import OAuth2AccountStore
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 
@@ -21,7 +21,8 @@ extension Diagnosis {
             return [Finding(check, .problem, of: type.name, failure.reason, remedy: remedy(failure), failure: failure)]
         }
         var findings = [Finding(.network, .ok, of: type.name, "the provider responds")]
-        // The clock has a separate finding: a wrong clock does not prevent sign-ins. So has the client, which the user can correct.
+        // The clock has a separate finding: a wrong clock does not prevent sign-ins. The client has one too, because
+        // the user can correct it.
         let problems = report.problems.filter { $0.subject != "clock" && $0.subject != "client" }
         for problem in problems {
             let reason = problem.detail.isEmpty ? problem.subject : "\(problem.subject): \(problem.detail)"
@@ -66,7 +67,7 @@ extension Diagnosis {
                         try await ProviderReport.client(of: type, at: server, dependencies: dependencies), of: type))
             }
             return findings
-        } catch  where error.isCancellation {
+        } catch let error where error.isCancellation {
             throw error
         } catch {
             var finding = Finding(.network, of: type.name, failing: error)

@@ -1,5 +1,5 @@
 import OAuth2AccountStore
-import Platform
+import LodgePlatform
 import HTTPExchange
 
 // The proxy of the environment, a frequent cause of network errors.
@@ -36,7 +36,7 @@ extension Diagnosis {
         }
         do {
             _ = try await dependencies.transport(type.caFile).send(HTTPRequest(.get, origin))
-        } catch  where error.isCancellation {
+        } catch let error where error.isCancellation {
             throw error
         } catch let error as HTTPTransportError where error.kind == .proxy {
             let failure = AccountStoreError(
@@ -45,7 +45,7 @@ extension Diagnosis {
                 hint: "correct \(name), or use no proxy: unset \(name); for some hosts only: NO_PROXY=HOST")
             return add(.proxy, of: name, failing: failure)
         } catch {
-            // The error occurred beyond the proxy. The network's own finding reports it.
+            // The error occurred beyond the proxy. The finding of the network reports it.
             return add(.proxy, .ok, of: name, passes)
         }
         add(.proxy, .ok, of: name, passes + ", which lets them pass")

@@ -1,9 +1,9 @@
 import OAuth2AccountStore
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 
-/// Problems of sign-ins and how to fix them.
+/// The results of checks for sign-in problems, with the hints to fix them.
 package struct Diagnosis: Sendable {
     /// The checks, in their order.
     package enum Check: String, Sendable, CaseIterable {
@@ -25,7 +25,7 @@ package struct Diagnosis: Sendable {
         case network
         /// The provider's metadata.
         case discovery
-        /// The client ID, the redirect URI and the scopes, as far as the provider shows without a sign-in whether it knows them.
+        /// The client ID, the redirect URI and the scopes, as far as the provider checks them without a sign-in.
         case client
         /// The clock of this machine.
         case clock
@@ -91,7 +91,7 @@ package struct Diagnosis: Sendable {
     /// - Parameters:
     ///   - settings: The account types.
     ///   - storage: The storage of the records.
-    ///   - custody: The storage of the key. If `nil`, the location in the records selects one of `keyLocations`.
+    ///   - custody: The key storage. If `nil`, the location in the records selects one of `keyLocations`.
     ///   - keyLocations: The possible key locations. If `nil`, only the location in the records is checked.
     ///   - dependencies: Clock, network and other parts of the environment.
     ///   - type: The account type to check; `nil` for all.

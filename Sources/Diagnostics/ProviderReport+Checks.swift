@@ -38,7 +38,7 @@ extension ProviderReport {
     }
 
     private mutating func checkGrants(_ server: AuthorizationServer) {
-        // Without a list the default applies, which has no refresh token grant; such providers offer it nevertheless.
+        // Without a list, the default applies, which lacks the refresh token grant; such providers support it anyway.
         let known = server.grantTypes
         let grants = [
             ("authorization_code", "sign-in with the browser"), ("refresh_token", "refresh without a sign-in"),
@@ -65,7 +65,7 @@ extension ProviderReport {
         case nil: add("PKCE S256", .notOffered, "not announced; sent nevertheless")
         case let methods? where methods.contains("S256"): add("PKCE S256", .ok, "")
         case let methods?:
-            // Falling back to "plain" would lose the protection of PKCE (RFC 7636 section 7.2).
+            // With "plain", PKCE would not protect the code (RFC 7636 section 7.2).
             add("PKCE S256", .problem, "the provider only has \(Self.list(methods)), which is not used here")
         }
         let announced = server.tokenEndpointAuthenticationMethods
@@ -74,7 +74,7 @@ extension ProviderReport {
         guard let method = type.clientAuthentication?.rawValue else {
             return add(subject, .ok, Self.list(methods) + (announced == nil ? ", the default" : ""))
         }
-        // Metadata does not say how the provider decodes HTTP Basic.
+        // Metadata does not contain how the provider decodes HTTP Basic.
         let name = method == "client_secret_basic_raw" ? "client_secret_basic" : method
         if announced == nil || methods.contains(name) || name == "none" {
             add(subject, .ok, "\(method), as the settings say")
@@ -130,7 +130,7 @@ extension ProviderReport {
             let skipped = set.skippedKeyCount
             let detail = "\(set.keys.count) usable" + (skipped == 0 ? "" : ", \(skipped) unsupported")
             add("keys", set.keys.isEmpty ? .problem : .ok, set.keys.isEmpty ? "no usable key among \(skipped)" : detail)
-        } catch  where error.isCancellation {
+        } catch let error where error.isCancellation {
             throw CancellationError()
         } catch {
             add("keys", .problem, AccountStoreError.wrapping(error, what: "cannot fetch the keys").reason)

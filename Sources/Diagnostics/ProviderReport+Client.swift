@@ -1,17 +1,18 @@
 import HTTPExchange
 import OAuth2AccountStore
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 
 // The check of the client ID, the redirect URI and the scopes.
 extension ProviderReport {
-    /// The port of the check in a redirect URI without one. The provider ignores it (RFC 8252 section 7.3), and no request goes there.
+    /// The port of the check in a redirect URI without one. The provider ignores it (RFC 8252 section 7.3), and no
+    /// request uses it.
     private static let port: UInt16 = 49152
 
     /// Sends the authorization request of a sign-in with `prompt=none` and without a session.
     ///
     /// The provider redirects its error `login_required` only to a redirect URI that is registered for the client, and shows a page
-    /// for an unknown client. The request has no secret, does not ask a user for anything and is not followed by another one.
+    /// for an unknown client. The request contains no secret and needs no user, and no other request follows it.
     ///
     /// See OpenID Connect Core 1.0 section 3.1.2.6 and RFC 6749 section 4.1.2.1.
     ///
@@ -54,12 +55,13 @@ extension ProviderReport {
             return finding(error, of: type)
         }
         let page = String(decoding: response.body.prefix(maximumPage), as: UTF8.self)
-        // Entra shows the number of its error in the page, with any status.
+        // Entra's error page contains the error number, with any status.
         if let number = page.firstMatch(of: /AADSTS[0-9]{4,9}/) {
             let error = OAuth2Error.provider(ProviderError(code: .invalidRequest, explanation: String(number.output)))
             if AccountStoreError.wrapping(error, what: "").kind == .settings { return problem(error, of: type) }
         }
-        guard response.status == 400 || response.status == 401 else {
+        // A server that authenticates the user before it reads the request sends a 401 with a challenge: AD FS on the company's network.
+        guard response.status == 400 || response.status == 401 && response.fields["WWW-Authenticate"] == nil else {
             return unchecked("the provider did not redirect the request")
         }
         return Finding(
@@ -68,7 +70,8 @@ extension ProviderReport {
                 + "(HTTP status \(response.status))", remedy: remedy(type))
     }
 
-    /// Returns the finding for an error that the provider sent to the redirect URI. It has registered this URI for the client.
+    /// Returns the finding for an error that the provider sent to the redirect URI. So the URI is registered for the
+    /// client.
     private static func finding(_ error: ProviderError?, of type: AccountType) -> Finding {
         switch error?.code {
         case .invalidScope?, .invalidTarget?, .invalidClient?:
@@ -83,7 +86,7 @@ extension ProviderReport {
 
     private static func problem(_ error: OAuth2Error, of type: AccountType) -> Finding {
         let failure = AccountStoreError.wrapping(error, what: "cannot check the client")
-        // Other hints would only propose this check.
+        // Other hints would only suggest this check.
         let isEntra = failure.provider?.explanation?.contains("AADSTS") == true
         return Finding(
             subject: "client", state: .problem, detail: failure.reason,

@@ -1,5 +1,5 @@
 import OAuth2AccountStore
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 
@@ -11,7 +11,7 @@ package struct ProviderReport: Sendable {
         package enum State: String, Sendable, Equatable {
             /// It is usable.
             case ok
-            /// The provider does not offer it; sign-in works without it.
+            /// The provider does not support it; sign-in works without it.
             case notOffered = "not offered"
             /// It is missing or invalid.
             case problem
@@ -50,7 +50,8 @@ package struct ProviderReport: Sendable {
     /// The accepted clock difference in seconds, as in the validation of ID tokens.
     package static let allowedSkew = 60.0
 
-    /// Loads and checks a provider's metadata and keys, and whether it knows the client. Sends no secret and saves nothing.
+    /// Loads and checks a provider's metadata and keys, and whether the client is registered. It sends no secrets and
+    /// saves no data.
     ///
     /// - Parameter checksClient: Whether to send an authorization request without a session, which shows whether the provider has
     ///   registered the client with the redirect URI. The default is `true`.
@@ -78,7 +79,7 @@ package struct ProviderReport: Sendable {
             if checksClient {
                 report.findings.append(try await client(of: type, at: found.server, dependencies: dependencies))
             }
-        } catch  where error.isCancellation {
+        } catch let error where error.isCancellation {
             throw CancellationError()
         } catch {
             let failure = AccountStoreError.wrapping(error, what: "cannot find out what the provider can do")

@@ -1,5 +1,5 @@
 import OAuth2AccountStore
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
@@ -41,7 +41,7 @@ extension ProviderReport {
             do {
                 _ = try await server(of: other, dependencies: dependencies)
                 return candidate
-            } catch  where error.isCancellation {
+            } catch let error where error.isCancellation {
                 throw error
             } catch {
                 continue

@@ -1,5 +1,5 @@
 import SealedStorage
-import Platform
+import LodgePlatform
 import Synchronization
 
 /// Notifies watchers of the changes of all processes. While there are watchers, one connection listens on its own thread.
@@ -112,7 +112,7 @@ private struct ListenLoop: Sendable {
     /// Waits for the signal or for data. Returns whether the signal was sent, or `nil` if the connection is closed.
     private func wait(_ connection: PostgreSQLConnection) -> Bool? {
         if stop.wait(socket: connection.socket, milliseconds: idleTimeout) { return true }
-        // A server that hangs does not close its connections, so only the missing result of a statement shows it.
+        // A server that hangs does not close its connections. A statement without a result detects it.
         if !connection.isReadable, (try? listen(connection)) == nil { return nil }
         return false
     }
@@ -126,7 +126,7 @@ private struct ListenLoop: Sendable {
         while true {
             if let connection = try? session.connected(listen) {
                 backoff.reset()
-                // There may have been changes without a connection.
+                // Changes may have been missed without a connection.
                 notify()
                 while let isStopped = wait(connection) {
                     if isStopped { return }

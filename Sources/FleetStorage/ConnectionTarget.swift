@@ -1,18 +1,20 @@
 import SealedStorage
-import Platform
+import LodgePlatform
 
-/// The parameters of a connection, as libpq parsed them. They may contain a password, so only ``location`` is ever shown.
+/// The parameters of a connection, as libpq parsed them.
+///
+/// They may contain a password, so messages and descriptions contain only ``location``.
 struct ConnectionTarget: Sendable, Redacted {
     private let parameters: [(keyword: String, value: String)]
     /// User, host, port, database and schema, without the password.
     let location: String
-    /// Host, port and database as a relative path, for files that belong to the store.
+    /// Host, port and database, or the name of a libpq service, as a relative path for files of the store.
     let path: String
-    /// Whether one of the parameters is a password.
+    /// Whether the parameters contain a password.
     let hasPassword: Bool
 
-    /// The values of parameters that the caller does not set. With them, a connection to a server that lost its power
-    /// fails within half a minute.
+    /// The defaults of omitted parameters. With them, a connection to a server that lost power fails within half a
+    /// minute.
     private static let defaults = [
         ("client_encoding", "UTF8"), ("fallback_application_name", SessionName.own), ("keepalives_idle", "10"),
         ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "30000"),
@@ -20,13 +22,14 @@ struct ConnectionTarget: Sendable, Redacted {
 
     init(_ connection: String, schema: String) throws(StorageError) {
         let libpq = try LibPQ()
-        // libpq's own message quotes from the string, perhaps the password.
+        // The error omits the message of libpq, which quotes the string and may therefore contain the password.
         guard !connection.utf8.contains(0), let given = libpq.parameters(of: connection) else {
             throw Self.unreadable("it is not a connection string of libpq or a postgresql:// URL")
         }
         func value(_ keyword: String) -> String? { given.first { $0.keyword == keyword }?.value }
         let isURL = connection.hasPrefix("postgresql:") || connection.hasPrefix("postgres:")
-        // In a URL, a password with an @ or a / that is not percent-encoded ends up in the parts that are shown.
+        // If the password in a URL contains an unencoded @ or /, libpq reads a part of it as the host, port or
+        // database, which `location` shows.
         let port = value("port") ?? ""
         guard port.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2C }) else {
             throw Self.unreadable("the port is not a number")
@@ -47,7 +50,7 @@ struct ConnectionTarget: Sendable, Redacted {
         hasPassword = given.contains(where: \.isSecret)
     }
 
-    /// Returns a name for a file or folder. Two texts never have the same one.
+    /// Returns a percent-encoded name for a file or folder. Different strings have different names.
     private static func fileName(_ text: String) -> String {
         var name = ""
         for byte in text.utf8 {
@@ -68,9 +71,9 @@ struct ConnectionTarget: Sendable, Redacted {
             hint: "write it as postgresql://user@host:port/database, with special characters percent-encoded")
     }
 
-    /// Calls `body` with the keywords and the values, each ending with a null pointer.
+    /// Calls `body` with an array of keywords and an array of values. Each array ends with a null pointer.
     func withParameters<Result>(_ body: (LibPQ.Strings, LibPQ.Strings) -> Result) -> Result {
-        // One block of memory holds all strings, so that their addresses stay valid during the call.
+        // One block of memory contains all strings, so that their addresses stay valid during the call.
         var bytes: [CChar] = []
         var offsets: [Int] = []
         for text in parameters.map(\.keyword) + parameters.map(\.value) {

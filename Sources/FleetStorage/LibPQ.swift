@@ -1,5 +1,5 @@
 import SealedStorage
-import Platform
+import LodgePlatform
 
 /// The functions of libpq, PostgreSQL's client library.
 ///
@@ -76,7 +76,7 @@ struct LibPQ {
             "libpq.5.dylib", "/opt/homebrew/opt/libpq/lib/libpq.5.dylib", "/usr/local/opt/libpq/lib/libpq.5.dylib",
         ])
 
-    /// Loads the library.
+    /// Creates the functions by loading the library.
     ///
     /// - Throws: ``StorageError`` if none of the files can be loaded, or the library lacks a function.
     init(fileNames: [String] = Self.fileNames) throws(StorageError) {

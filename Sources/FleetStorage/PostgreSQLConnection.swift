@@ -1,5 +1,5 @@
 import SealedStorage
-import Platform
+import LodgePlatform
 
 /// A connection to a PostgreSQL server.
 ///
@@ -127,7 +127,7 @@ final class PostgreSQLConnection {
     }
 
     private func prepare(_ sql: String, _ parameters: [SQLValue]) throws(PostgreSQLError) -> String {
-        // The types are right for later parameters too: NULL is sent only for columns of bytes.
+        // The types fit later parameters too: only columns of bytes can be NULL.
         if let name = prepared[sql] { return name }
         let name = "s\(prepared.count)"
         let types = parameters.map { parameter -> UInt32 in

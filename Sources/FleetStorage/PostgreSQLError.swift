@@ -1,5 +1,5 @@
 import SealedStorage
-import Platform
+import LodgePlatform
 
 /// An error of a connection or a statement.
 struct PostgreSQLError: Error {

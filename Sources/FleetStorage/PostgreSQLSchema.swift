@@ -1,6 +1,6 @@
 import JOSE
 import SealedStorage
-import Platform
+import LodgePlatform
 
 /// The tables and their version.
 struct PostgreSQLSchema: Sendable {
@@ -28,7 +28,7 @@ struct PostgreSQLSchema: Sendable {
 
     /// Returns the key of an advisory lock. All schemas of a database share the keys.
     func lockKey(_ name: String) -> Int64 {
-        // Two names with the same key, which is very unlikely, would only wait for each other.
+        // Two names with the same key are very unlikely, and would only wait for each other.
         let digest = SHA2.sha256.digest(Array("\(self.name)\0\(name)".utf8))
         return Int64(bitPattern: digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
@@ -52,7 +52,7 @@ struct PostgreSQLSchema: Sendable {
     // A lease is a small value: the holder, and 8 bytes with the end in microseconds of the server's clock.
     private func leaseName(_ key: Int64) -> SQLValue { .text("lease:\(key)") }
 
-    /// Returns the statement that saves a lease. It has a row if this session has the lock.
+    /// Returns the statement that saves a lease. It returns a row if this session has the lock.
     func saveLease(of key: Int64, _ holder: [UInt8], for duration: Duration) -> SQLStatement {
         SQLStatement(
             """
@@ -67,7 +67,8 @@ struct PostgreSQLSchema: Sendable {
 
     /// Returns the statement whose row has the seconds until a lease ends, unless it has ended.
     ///
-    /// - Parameter maximum: The duration of new leases. One of more than twice this time is from before a change of the clock.
+    /// - Parameter maximum: The duration of new leases. A lease of more than twice this time was saved before the clock
+    ///   was changed.
     func lease(of key: Int64, maximum: Duration) -> SQLStatement {
         SQLStatement(
             """
@@ -92,7 +93,7 @@ struct PostgreSQLSchema: Sendable {
         if try foundVersion(connection) == Self.version { return }
         try connection.execute("BEGIN")
         do throws(PostgreSQLError) {
-            // Only one of several starting processes at a time continues from here.
+            // Only one process at a time continues from here.
             try connection.run("SELECT pg_advisory_xact_lock($1)", [.integer(lockKey("schema"))])
             // There is no earlier version to migrate from yet.
             if try foundVersion(connection) == nil { try create(connection) }

@@ -1,10 +1,12 @@
 import JOSE
 import SealedStorage
-import Platform
+import LodgePlatform
 
 extension PostgreSQLStorage {
-    /// Adds a record after all others.
-    public func insert(_ record: SealedRecord) async throws -> (position: Int64, sequence: Int64) {
+    /// Adds a record after all others, and sets small values.
+    public func insert(
+        _ record: SealedRecord, setting values: [String: [UInt8]]
+    ) async throws -> (position: Int64, sequence: Int64) {
         let row = try await change(
             """
             WITH next AS (
@@ -19,7 +21,7 @@ extension PostgreSQLStorage {
             [
                 .text(record.id), .text(record.type), .integer(record.revision), record.identityValue,
                 .blob(record.sealed),
-            ])
+            ], setting: values)
         guard case .integer(let sequence)? = row?.first, case .integer(let position)? = row?.dropFirst().first else {
             throw StorageError(
                 .other, location: location, reason: "another process removed the record immediately after it was added",
@@ -28,8 +30,10 @@ extension PostgreSQLStorage {
         return (position, sequence)
     }
 
-    /// Replaces a record if its revision is one less than the new one.
-    public func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64? {
+    /// Replaces a record if its revision is one less than the new one, and then sets small values.
+    public func replace(
+        _ record: SealedRecord, kind: StorageChange.Kind, setting values: [String: [UInt8]]
+    ) async throws -> Int64? {
         try await change(
             """
             WITH changed AS (
@@ -37,7 +41,8 @@ extension PostgreSQLStorage {
                 WHERE id = $6 AND revision = $4 - 1 RETURNING id, type, position
             ), \(counting)
             """, kind,
-            [.blob(record.sealed), .integer(record.revision), record.identityValue, .text(record.id)]
+            [.blob(record.sealed), .integer(record.revision), record.identityValue, .text(record.id)],
+            setting: values
         )?.first?.integer
     }
 
@@ -61,7 +66,7 @@ extension PostgreSQLStorage {
         """
     }
 
-    /// The end of a change, which adds it to the log.
+    /// The last part of a change, which adds it to the log.
     ///
     /// The transaction locks the row of `state` until its end. The sequences therefore have the order in which changes become
     /// visible, and a rolled-back change leaves no gap.
@@ -75,23 +80,47 @@ extension PostgreSQLStorage {
         """
     }
 
+    /// Returns the part of a change that sets small values if a record changed.
+    ///
+    /// The change locks the row of `state` first, so that two changes never wait for each other's values.
+    ///
+    /// - Parameter count: The number of parameters before the names and values.
+    private func setting(_ values: [(name: String, value: [UInt8])], after count: Int) -> String {
+        guard !values.isEmpty else { return "" }
+        let rows = values.indices.map { "($\(count + 2 * $0 + 1), $\(count + 2 * $0 + 2))" }
+        return """
+            , valued AS (
+                INSERT INTO \(schema.name).facts (name, value)
+                SELECT given.name, given.value FROM counted, (VALUES \(rows.joined(separator: ", "))) AS given (name, value)
+                ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            )
+            """
+    }
+
     /// Makes a change once and returns its sequence and position, or `nil` if there is no record to change.
     ///
     /// The first parameter of `statement` is the identifier of the request, and the second one is the kind.
     private func change(
-        _ statement: String, _ kind: StorageChange.Kind, _ parameters: [SQLValue]
+        _ statement: String, _ kind: StorageChange.Kind, _ parameters: [SQLValue],
+        setting values: [String: [UInt8]] = [:]
     ) async throws -> [SQLValue]? {
         guard let request = try? SecureRandom.bytes(16) else {
             throw StorageError(.other, location: location, reason: "cannot create random bytes", hint: "try again")
         }
-        let statement = SQLStatement("\(statement) \(logging)", [.blob(request), .text(kind.rawValue)] + parameters)
+        let parameters = [.blob(request), .text(kind.rawValue)] + parameters
+        // In a fixed order, so that the server prepares few statements.
+        let values = values.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
+        let statement = SQLStatement(
+            "\(statement) \(setting(values, after: parameters.count)) \(logging)",
+            parameters + values.flatMap { [.text($0.name), .blob($0.value)] })
         let row = try await perform(isChange: true) {
             connection, mayBeDone throws(PostgreSQLError) -> [SQLValue]? in
             if mayBeDone, let done = try logged(request, connection) { return done }
             do throws(PostgreSQLError) {
                 if let row = try connection.run(statement).first { return row }
             } catch {
-                // The identifier is taken, perhaps by an earlier attempt that the server finished only now.
+                // A record has this identifier, perhaps from an earlier attempt that the server has only just
+                // completed.
                 guard mayBeDone, error.state == "23505", let done = try logged(request, connection) else { throw error }
                 return done
             }

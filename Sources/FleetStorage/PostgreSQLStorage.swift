@@ -1,5 +1,5 @@
 import SealedStorage
-import Platform
+import LodgePlatform
 
 /// Accounts in a PostgreSQL database (version 12 or later), shared by workers on several machines.
 ///
@@ -24,10 +24,11 @@ import Platform
 /// (30 s) and the time to notice a broken connection and to save on another one. A worker that is killed during a refresh
 /// therefore blocks the refresh of this account, and of no other, for up to a minute.
 ///
-/// Another worker may send the same refresh token only in these cases: the holder is killed after it sent the request, or cannot
-/// reach the server until the lease ends; the database was restored from an older copy; or a standby that lacks the last
-/// transactions became the primary server. To exclude the last case, use synchronous replication (`synchronous_standby_names`).
-/// ``replace(_:kind:)`` accepts only the next revision of a record, so that only one of two holders saves.
+/// Another worker may send the same refresh token only in these cases: the holder is killed after it sent the request,
+/// or cannot reach the server until the lease ends; the database was restored from an older copy; or a standby that
+/// lacks the last transactions became the primary server. To prevent the last case, use synchronous replication
+/// (`synchronous_standby_names`). ``replace(_:kind:)`` accepts only the next revision of a record, so that only one of
+/// two holders saves.
 public actor PostgreSQLStorage: AccountStorage, RecordRescue {
     /// User, host, port, database and schema, without the password.
     public nonisolated let location: String
@@ -54,11 +55,12 @@ public actor PostgreSQLStorage: AccountStorage, RecordRescue {
     ///     environment variables.
     ///   - schema: 1 to 63 lowercase letters, digits and `_`, not starting with a digit or `pg_`. It is also the name of the
     ///     notification channel.
-    ///   - rescueFolder: A folder of this machine that only the user can read, and that the program uses for no other store.
-    ///     New tokens that cannot be saved for a minute, or until the process ends, are written to it, sealed. The next refresh
-    ///     of the account by a process with the same folder saves them first. Without a folder they are only in memory.
+    ///   - rescueFolder: A folder of this machine that only the user can read, and that no other store uses. The
+    ///     storage writes new tokens to it, encrypted, if it cannot save them for a minute, or until the process exits.
+    ///     The next refresh of the account by a process with the same folder saves them first. Without a folder they
+    ///     are only in memory.
     ///   - sleep: The function that waits before a retry.
-    /// - Throws: `StorageError` if libpq is not installed, or the connection or the schema's name is not valid.
+    /// - Throws: `StorageError` if libpq is not installed, or the connection or the name of the schema is invalid.
     public init(
         connection: String, schema: String = "oauth2_accounts", rescueFolder: StoreLocation? = nil,
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -68,7 +70,7 @@ public actor PostgreSQLStorage: AccountStorage, RecordRescue {
             sleep: sleep)
     }
 
-    /// Creates a storage whose leases have another duration, for tests.
+    /// Creates a storage with a different duration of leases, for tests.
     package init(
         connection: String, schema: String, rescueFolder: StoreLocation? = nil, leaseDuration: Duration,
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -99,11 +101,11 @@ public actor PostgreSQLStorage: AccountStorage, RecordRescue {
         do throws(PostgreSQLError) {
             _ = try session.connected { [schema] new throws(PostgreSQLError) in
                 isMissing = try schema.foundVersion(new) == nil
-                // The connection is only kept if it is prepared.
+                // Only a prepared connection is used again.
                 if isMissing { throw PostgreSQLError(state: nil, message: "") }
                 try schema.open(new)
             }
-        } catch  where isMissing {
+        } catch _ where isMissing {
             return true
         } catch {
             throw error.storageError(location: location)
@@ -224,7 +226,7 @@ public actor PostgreSQLStorage: AccountStorage, RecordRescue {
 
     /// Returns the changes after a sequence.
     public func changes(after sequence: Int64) async throws -> [StorageChange]? {
-        // One statement reads both tables at the same moment.
+        // One statement reads both tables in the same snapshot.
         let rows = try await run(
             SQLStatement(
                 """
@@ -243,15 +245,15 @@ public actor PostgreSQLStorage: AccountStorage, RecordRescue {
         try await run(SQLStatement("SELECT sequence FROM \(schema.name).state")).first?.first?.integer ?? 0
     }
 
-    /// Calls `handler` after each saved change of any process, when listening has started, and after each reconnection, because
-    /// the listener may have missed changes.
+    /// Calls `handler` after each saved change of any process, once after it starts listening, and after each
+    /// reconnection, because the listener may have missed changes.
     public nonisolated func watch(_ handler: @escaping @Sendable () -> Void) throws -> (any StorageLock)? {
         try listener.watch(handler)
     }
 
     /// Waits for the lock with a name.
     ///
-    /// It asks the server at least ten times a second, and waits for an unreachable server as a statement does.
+    /// It queries the server at least ten times a second, and waits for an unreachable server as a statement does.
     public func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
         try await locks.lock(name, timeout: timeout, wasReachable: session.wasConnected)
     }

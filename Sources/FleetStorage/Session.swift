@@ -1,20 +1,20 @@
 import SealedStorage
-import Platform
+import LodgePlatform
 
-/// The connection of an actor or a thread, which it opens on first use, and again after the connection broke.
+/// The connection of an actor or a thread. It opens on first use, and again after the connection broke.
 struct Session {
     let target: ConnectionTarget
     private(set) var connection: PostgreSQLConnection?
-    /// Whether there was a connection before. A restart of the server does not end a worker, but its first connection fails
-    /// immediately.
+    /// Whether there was a connection before. A worker waits while the server restarts, but its first connection fails
+    /// immediately if the server is unreachable.
     private(set) var wasConnected = false
 
-    /// How long to wait for an unreachable server after a successful connection.
+    /// The time to wait for an unreachable server after a successful connection.
     static let reconnectTimeout = Duration.seconds(10)
 
     init(_ target: ConnectionTarget) { self.target = target }
 
-    /// Returns the connection. A new one is prepared before its first use.
+    /// Returns the connection. It prepares a new connection before the first use.
     mutating func connected(
         _ prepare: (PostgreSQLConnection) throws(PostgreSQLError) -> Void
     ) throws(PostgreSQLError) -> PostgreSQLConnection {

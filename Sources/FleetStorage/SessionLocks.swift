@@ -1,13 +1,14 @@
 import JOSE
 import SealedStorage
-import Platform
+import LodgePlatform
 
-/// Locks by name among all processes that use a schema: advisory locks of one session.
+/// Named locks for all processes that use a schema: advisory locks of one session.
 ///
-/// The server drops them at the end of the session: immediately if the process ends, because the kernel closes its connection,
-/// and within half a minute if the machine loses its power. A session can take a lock twice, so this actor also excludes the
-/// callers of this process from each other. The server cannot wait for several locks in one session. The actor therefore tries
-/// repeatedly with growing delays, so that a waiting caller does not delay callers whose lock is free.
+/// The server drops them at the end of the session: immediately if the process ends, because the kernel closes its
+/// connection, and within half a minute if the machine loses power. A session can take a lock twice, so this actor
+/// also allows only one caller of this process at a time. The server cannot wait for several locks in one session. The
+/// actor therefore tries repeatedly with growing delays, so that a waiting caller does not delay callers whose lock is
+/// free.
 ///
 /// A session can break while the holders of its locks are alive. Before its request, a holder therefore saves a lease with
 /// ``confirm(_:_:)``: while the session has the lock, and by the server's clock. Another process that gets the lock
@@ -131,7 +132,7 @@ actor SessionLocks {
         for key in owners.keys { owners[key]?.isBroken = true }
     }
 
-    /// Returns the process whose session has a lock, if the server tells it.
+    /// Returns the process whose session has a lock, if the server reports it.
     private func holder(of key: Int64) -> LockHolder? {
         guard let rows = try? session.connection?.run(schema.holder(of: key)),
             case .text(let name)? = rows.first?.first
@@ -142,7 +143,7 @@ actor SessionLocks {
     private enum Attempt {
         case locked(holder: [UInt8])
         case held
-        /// No session holds it, but a lease ends only in so many seconds.
+        /// No session holds it, but a lease ends only in this number of seconds.
         case leased(Int64)
     }
 
@@ -160,7 +161,7 @@ actor SessionLocks {
                 let connection = try connected()
                 let rows = try connection.run("SELECT pg_try_advisory_lock($1)", [.integer(key)])
                 guard rows.first?.first == .integer(1) else { return .held }
-                // A lease is saved by a session that has the lock, so that from here on no other lease can be saved.
+                // Only the session that has the lock saves a lease, so from here on no other lease is saved.
                 let lease = try connection.run(schema.lease(of: key, maximum: leaseDuration)).first?.first
                 if let lease {
                     try connection.run("SELECT pg_advisory_unlock($1)", [.integer(key)])
@@ -169,15 +170,15 @@ actor SessionLocks {
                 owners[key] = Owner(holder: holder)
                 return .locked(holder: holder)
             } catch {
-                // The session may have the lock or not. Its end makes that certain.
+                // The session may have the lock. Closing it ends the lock in any case.
                 drop()
-                // An idle connection that broke shows only now.
+                // An idle connection that broke is noticed only now.
                 guard error.isLost, attempts < 2 else { throw error }
             }
         }
     }
 
-    /// Returns the connection. A new session takes the locks again that no other session took.
+    /// Returns the connection. A new session takes all locks again that no other session has taken.
     private func connected() throws(PostgreSQLError) -> PostgreSQLConnection {
         try session.connected { new throws(PostgreSQLError) in
             // A lock may be the first use of the schema, and leases are in its tables.
@@ -189,7 +190,8 @@ actor SessionLocks {
     fileprivate func unlock(_ key: Int64, _ holder: [UInt8]) {
         guard let owner = owners[key], owner.holder == holder else { return }
         owners[key] = nil
-        // Without a session there is no lock, but perhaps a lease. A session that broke during the request shows only now.
+        // Without a session there is no lock, but perhaps a lease. A session that broke during the request is noticed
+        // only now.
         for _ in 0..<2 where session.connection != nil || owner.hasLease {
             do throws(PostgreSQLError) {
                 let connection = try connected()
@@ -205,7 +207,7 @@ actor SessionLocks {
     }
 }
 
-/// A lock in the hands of a caller.
+/// A lock that a caller holds.
 private final class SessionLock: StorageLock {
     private let key: Int64
     private let holder: [UInt8]

@@ -1,7 +1,8 @@
-import Platform
+import LodgePlatform
 import SealedStorage
 
-/// The name by which the server lists a session: `lodge 4711@worker-3`. Other workers tell with it which process holds a lock.
+/// The name of a session in the server's list: `lodge 4711@worker-3`. It shows other workers which process holds a
+/// lock.
 enum SessionName {
     /// The name of this process.
     static var own: String {

@@ -69,10 +69,10 @@ public final class URLSessionTransport: HTTPTransport {
         guard let origin = url.origin, let host = url.host(percentEncoded: false), !host.isEmpty,
             host.utf8.allSatisfy({ $0 < 0x80 }),
             origin.hasPrefix("https://") || origin.hasPrefix("http://")
-        else { throw refused(.invalidRequest, "The address is not a complete http or https address.") }
+        else { throw refused(.invalidRequest, "The URL is not a complete http or https URL.") }
         guard url.user == nil, url.password == nil else {
             throw refused(
-                .invalidRequest, "The address holds a user name or password; send them in an Authorization field.")
+                .invalidRequest, "The URL contains a user name or password; send them in an Authorization field.")
         }
         guard origin.hasPrefix("https://") || url.isLoopback else {
             throw refused(.plainHTTPRefused, "Plain http is refused for any host but this machine; use https.")

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import Synchronization
 
 /// The result of a download.

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The destination of a download.
 struct DownloadTarget: Sendable {

@@ -1,5 +1,5 @@
-import COpenSSL
-import Platform
+import CLodgeOpenSSL
+import LodgePlatform
 
 /// A 256-bit key that encrypts records with AES-GCM.
 ///

@@ -1,4 +1,4 @@
-import COpenSSL
+import CLodgeOpenSSL
 
 /// An integer of libcrypto, wiped when it is released.
 struct BigNumber: ~Copyable {

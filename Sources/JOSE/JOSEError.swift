@@ -1,5 +1,5 @@
-import Platform
-import COpenSSL
+import LodgePlatform
+import CLodgeOpenSSL
 
 /// The reason why a token, a key or a sealed record was rejected.
 ///

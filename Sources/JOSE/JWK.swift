@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import StrictJSON
 
 /// A JSON Web Key: a public key, a key pair or a shared secret, with its permitted uses.

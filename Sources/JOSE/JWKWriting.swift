@@ -1,4 +1,4 @@
-import COpenSSL
+import CLodgeOpenSSL
 import StrictJSON
 
 extension JWK {

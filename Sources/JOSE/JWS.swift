@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import StrictJSON
 
 /// Signed content with one or more signatures. Do not trust any part of it before `verified(with:algorithms:)`.

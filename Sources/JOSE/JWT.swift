@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import StrictJSON
 
 /// A signed JSON Web Token in its compact form. Do not trust its claims before verification.

@@ -1,5 +1,5 @@
-import COpenSSL
-import Platform
+import CLodgeOpenSSL
+import LodgePlatform
 import Synchronization
 
 /// A key in libcrypto's form with prepared verification contexts.

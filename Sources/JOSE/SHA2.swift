@@ -1,4 +1,4 @@
-import COpenSSL
+import CLodgeOpenSSL
 
 /// The SHA-2 digests.
 ///

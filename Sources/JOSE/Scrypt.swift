@@ -1,4 +1,4 @@
-import COpenSSL
+import CLodgeOpenSSL
 
 /// Derives a key from a passphrase. The derivation is slow and needs much memory, which makes guessing expensive.
 ///

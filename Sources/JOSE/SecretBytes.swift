@@ -1,5 +1,5 @@
-import COpenSSL
-import Platform
+import CLodgeOpenSSL
+import LodgePlatform
 
 /// Bytes that are wiped from memory with the last reference, and that descriptions never show.
 ///

@@ -1,4 +1,4 @@
-import COpenSSL
+import CLodgeOpenSSL
 
 /// Unpredictable random bytes for keys, `state`, `nonce` and code verifiers.
 package enum SecureRandom {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CLodgeOpenSSL
 
 /// Raw signatures in the form of RFC 7518 section 3, without JSON or checks of the key's use.
 extension KeyHandle {

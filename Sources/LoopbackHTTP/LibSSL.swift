@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The functions of libssl, OpenSSL's TLS library, and of libcrypto, which it needs.
 ///

@@ -1,14 +1,14 @@
-import Platform
+import LodgePlatform
 
 /// The reason why a listener cannot open a port on the loopback interface.
 public enum LoopbackError: Error, Sendable, Equatable {
     /// Another program uses the port.
     case portTaken(UInt16)
-    /// The user may not open the port. Ports below 1024 usually need a privilege.
+    /// The user is not allowed to open the port. Ports below 1024 usually need a privilege.
     case portNotPermitted(UInt16)
     /// The host is not one of `127.0.0.1` (or another address of 127.0.0.0/8), `::1` and `localhost`.
     case notLoopback(host: String)
-    /// This machine has no such address, for example `::1` where IPv6 is switched off.
+    /// This machine has no such address, for example `::1` if IPv6 is disabled.
     case addressUnavailable(host: String)
     /// HTTPS is not possible, for example without libssl.
     case tlsUnavailable(reason: String)

@@ -9,8 +9,8 @@ extension LoopbackListener {
         package var fields = 100
         /// The maximum number of bytes of content; otherwise the response is 413.
         package var bodyBytes = 64 << 10
-        /// The maximum number of simultaneous connections. One more replaces the connection that is idle longest; if
-        /// none is idle, it waits in the system's queue.
+        /// The maximum number of simultaneous connections. An additional one replaces the connection that is idle
+        /// longest. If all connections are busy, it waits in the system's queue.
         package var connections = 64
         /// The maximum number of requests on a connection. 1 closes each connection after its response.
         package var requestsPerConnection = 1
@@ -21,7 +21,8 @@ extension LoopbackListener {
         package var requestTime: Duration = .seconds(10)
         /// The maximum time of the handler. After it, the task is cancelled and the response is 503.
         package var responseTime: Duration = .seconds(60)
-        /// Whether to close connections of other ordinary users of this machine, where the system tells whose they are (Linux).
+        /// Whether to close connections of other ordinary users of this machine, if the system identifies the user
+        /// (Linux).
         package var refusesOtherUsers = false
         /// The maximum time to finish responses after `close()`.
         package var closingTime: Duration = .seconds(1)

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// A small HTTP/1.1 server on the loopback interface, with or without TLS.
 ///
@@ -17,7 +17,7 @@ package final class LoopbackListener: Sendable {
     package let host: String
     private let queue: LoopbackQueue
 
-    /// Opens the port and starts to respond.
+    /// Creates a listener, which opens the port and starts to respond.
     ///
     /// - Parameters:
     ///   - host: `127.0.0.1` or another address of 127.0.0.0/8, `::1`, or `localhost` for both families on one port.

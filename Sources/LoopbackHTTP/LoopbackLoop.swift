@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The immutable parts of the listener's thread; ``run()`` owns the others.
 struct LoopbackLoop: Sendable {
@@ -195,7 +195,7 @@ private struct RoundRobin {
 
     private mutating func decrypt(_ bytes: ArraySlice<UInt8>, _ connection: LoopbackConnection, _ tls: TLSSession) {
         guard tls.hasStarted || bytes.first == TLSSession.handshakeType else {
-            // Probably HTTP: an error that the user can read, instead of an alert of TLS.
+            // Probably HTTP: send an error that the user can read, instead of a TLS alert.
             connection.tls = nil
             let rejection = LoopbackRequestReader.Rejection(
                 status: 400, reason: "this port takes HTTPS: start the URL with https://")

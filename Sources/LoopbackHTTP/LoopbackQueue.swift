@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The queue of responses and close requests for the listener's thread.
 final class LoopbackQueue: Sendable {

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 
 /// The values of `Host` that this listener accepts.

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 
 /// A response that is being sent: its bytes, the position, and the filler after them.

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The sockets of a listener.
 enum LoopbackSocket {

@@ -1,8 +1,9 @@
 /// The certificate and key with which a ``LoopbackListener`` speaks HTTPS: TLS 1.2 and 1.3.
 ///
-/// `@unchecked Sendable` is sound. Both properties are constants: `library` has only functions, and only `init` and `deinit` change the
-/// context, when no other reference exists. `session()` only calls `SSL_new`, with which threads may create sessions from one context
-/// concurrently: it changes the context's reference count under OpenSSL's own lock (openssl-threads(7)).
+/// `@unchecked Sendable` is safe. Both properties are constants: `library` has only functions, and only `init` and
+/// `deinit` change the context, when no other reference exists. `session()` only calls `SSL_new`, with which threads
+/// may create sessions from one context concurrently: it changes the context's reference count under OpenSSL's own lock
+/// (openssl-threads(7)).
 package final class LoopbackTLS: @unchecked Sendable {
     fileprivate let library: LibSSL
     private let context: OpaquePointer
@@ -35,7 +36,7 @@ package final class LoopbackTLS: @unchecked Sendable {
 
     deinit { library.freeContext(context) }
 
-    /// Creates the session of a connection; `nil` if there is no memory.
+    /// Creates the session of a connection; `nil` if there is not enough memory.
     func session() -> TLSSession? {
         guard let session = library.newSession(context) else { return nil }
         guard let input = library.newBuffer(library.memoryMethod()) else {

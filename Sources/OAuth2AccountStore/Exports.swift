@@ -1,4 +1,4 @@
-// A client imports OAuth2AccountStore and can name every type that its API shows.
+// Re-exported, so that a client that imports OAuth2AccountStore can name every type of its API.
 
 @_exported import AccountKeys
 @_exported import CurlHTTP
@@ -8,6 +8,6 @@
 @_exported import SealedStorage
 @_exported import StrictJSON
 @_exported import struct JOSE.SealingKey
-@_exported import struct Platform.Hint
-@_exported import protocol Platform.Redacted
-@_exported import protocol Platform.SuggestedAction
+@_exported import struct LodgePlatform.Hint
+@_exported import protocol LodgePlatform.Redacted
+@_exported import protocol LodgePlatform.SuggestedAction

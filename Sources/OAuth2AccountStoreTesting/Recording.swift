@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import StrictJSON
 
@@ -13,8 +13,8 @@ public struct Recording: Sendable, Equatable {
         public let address: String
         /// The request's header fields, with masked secrets.
         public let requestFields: HTTPFields
-        /// The request's content, with masked secret members and parameters; empty if there is none, or if it was not
-        /// in memory.
+        /// The request's content, with masked secret members and parameters; empty if the request has no content, or
+        /// the content was not in memory.
         public let requestBody: Data
         /// The response's status.
         public let status: Int

@@ -1,11 +1,11 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import Synchronization
 
 /// A transport that records the exchanges of another one, without secrets, for a file.
 ///
-/// It masks header fields, parameters and JSON members with tokens, codes, passwords, keys and cookies. Other
-/// private data, such as names of users, stays: check a recording before you publish it.
+/// It masks header fields, parameters and JSON members with tokens, codes, passwords, keys and cookies. It does not
+/// mask other private data, such as names of users: check a recording before you publish it.
 public final class RecordingTransport: HTTPTransport {
     private let inner: any HTTPTransport
     private let state: Mutex<Recording>

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2AccountStore
 import Synchronization
@@ -123,14 +123,14 @@ extension Dependencies {
     }
 }
 
-/// There is no browser in a test.
+/// A browser that does not open, for tests.
 private struct UnavailableBrowser: Error, CustomStringConvertible {
     var description: String {
         "a test has no browser: use prepareSignIn(to:) and handleRedirect(_:), or SignedInFixture"
     }
 }
 
-/// Opens stores without a file.
+/// Stores without a file.
 public enum InMemoryStore {
     /// Returns a store that keeps its accounts in memory, with its own key.
     ///

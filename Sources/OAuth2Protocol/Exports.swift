@@ -1,2 +1,2 @@
-// Secrets are part of this module's API; the rest of Platform is not.
-@_exported import struct Platform.Secret
+// Secrets are part of this module's API; the rest of LodgePlatform is not.
+@_exported import struct LodgePlatform.Secret

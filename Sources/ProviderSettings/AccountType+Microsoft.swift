@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 extension AccountType {
     private static let microsoftHosts = [
@@ -6,7 +6,7 @@ extension AccountType {
         "b2clogin.com", "login.windows.net", "login.microsoft.com", "sts.windows.net",
     ]
 
-    /// Whether its issuer or authority is an address of Microsoft's.
+    /// Whether its issuer or authority is a URL of Microsoft.
     package var isMicrosoft: Bool {
         switch provider {
         case .authority(let address), .issuer(let address):

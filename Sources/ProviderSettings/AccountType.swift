@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
@@ -74,7 +74,7 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     public var name: String
     /// The source of the endpoints.
     public var provider: Provider
-    /// The issuer that redirects and ID tokens must name, for a type without discovery.
+    /// The required issuer of redirects and ID tokens, for a type without discovery.
     public var expectedIssuer: String?
     /// The endpoints in the settings. They have precedence over discovery.
     public var endpoints = Endpoints()
@@ -120,12 +120,12 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     public var requestObjectSigning = false
     /// Whether tokens must be bound to a key of the account (RFC 9449). A Bearer token is then rejected.
     public var dpop = false
-    /// The registered algorithm of ID tokens, or `nil` for those in the provider's metadata. The client secret verifies ID tokens
-    /// only with HS256, HS384 or HS512 here.
+    /// The registered algorithm of ID tokens, or `nil` for the algorithms in the provider's metadata. The client secret
+    /// verifies ID tokens only with HS256, HS384 or HS512 here.
     public var idTokenSigningAlgorithm: String?
     /// The registered algorithm of userinfo responses. With it, an unsigned response is rejected.
     public var userinfoSigningAlgorithm: String?
-    /// Whether `SignInMethod/password(_:_:)` may be used. Current practice forbids it (RFC 9700 section 2.4).
+    /// Whether `SignInMethod/password(_:_:)` may be used. RFC 9700 section 2.4 forbids it.
     public var allowsPasswordGrant = false
     /// The additional hosts that may be issuers of an authority.
     public var knownAuthorities: [String] = []
@@ -147,14 +147,14 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     public var requestsPerOrigin: Int?
     /// The path of a file with certificates of additional authorities to trust.
     public var caFile: String?
-    /// The public keys of the servers. If there are any, the provider and the resources must have one of them and a trusted
-    /// certificate.
+    /// The public keys of the servers. If it is not empty, the provider and the resources must have one of these keys
+    /// and a trusted certificate.
     public var pinnedKeys: Set<PublicKeyPin> = []
 
     /// The name of the preset, or `nil` for a type without a preset.
     public var preset: String?
-    /// The members of a userinfo response that does not follow OpenID Connect, by claim: `["sub": "id"]`. GitHub, Facebook,
-    /// Spotify.
+    /// The members of a userinfo response in a format other than OpenID Connect, by claim: `["sub": "id"]`. GitHub,
+    /// Facebook, Spotify.
     public var userinfoClaims: [String: String] = [:]
     /// The members of the token response, by claim; a dot separates the names of nested objects. Dropbox, Slack.
     public var tokenClaims: [String: String] = [:]

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
@@ -48,7 +48,7 @@ extension AccountTypeDecoder {
         for text in texts {
             guard let url = URL(string: text, encodingInvalidCharacters: false), url.scheme != nil,
                 !text.utf8.contains(UInt8(ascii: "#"))
-            else { throw error("resources", "absolute addresses without a fragment", text.debugDescription) }
+            else { throw error("resources", "absolute URIs without a fragment", text.debugDescription) }
         }
         return texts
     }
@@ -65,7 +65,8 @@ extension AccountTypeDecoder {
         return details
     }
 
-    /// Reads the quirks, which are added to those that are unambiguous for every provider, or replace them with `strict`.
+    /// Reads the quirks. They are added to the quirks that are unambiguous for every provider, or replace them with
+    /// `strict`.
     private func quirks() throws(SettingsError) -> TokenResponse.ResponseQuirks {
         let names = try strings("quirks")
         var quirks: TokenResponse.ResponseQuirks = names.contains("strict") ? .strict : .providers
@@ -73,7 +74,7 @@ extension AccountTypeDecoder {
             guard let one = TokenResponse.ResponseQuirks(name: name) else {
                 let known = TokenResponse.ResponseQuirks.allNames
                 throw error(
-                    "quirks", "names out of \(known.joined(separator: ", "))",
+                    "quirks", "names from \(known.joined(separator: ", "))",
                     String(name.prefix(100)).debugDescription, hint: SpellingSuggestion.hint(for: name, in: known))
             }
             quirks.formUnion(one)

@@ -1,9 +1,9 @@
-import Platform
+import LodgePlatform
 import StrictJSON
 
-/// Reads a binary property list, without dates and data.
+/// A reader of binary property lists, without dates and data.
 ///
-/// An object may occur in several lists and dictionaries, and in itself: depth, values and text have limits.
+/// An object can occur in several lists and dictionaries, and in itself, so depth, values and text have limits.
 struct BinaryPropertyListReader {
     private let bytes: [UInt8]
     private let offsets: Int

@@ -1,7 +1,7 @@
 import OAuth2Protocol
 import StrictJSON
 
-/// The clients in a settings file, for an account type that is added to it. The file can have no type yet.
+/// The clients in a settings file, used when an account type is added. The file can have no types yet.
 package struct ConfiguredClients: Sendable {
     /// The usable account types of the file.
     package private(set) var types: [AccountType] = []
@@ -18,7 +18,7 @@ package struct ConfiguredClients: Sendable {
         "requestObjectSigning", "dpop", "quirks",
     ]
 
-    /// Creates the clients of a file; `nil` if there is no file.
+    /// Creates the clients of a settings file. Without a file there are no clients.
     ///
     /// - Throws: ``SettingsError``
     package init(bytes: [UInt8]?, file: String) throws(SettingsError) {

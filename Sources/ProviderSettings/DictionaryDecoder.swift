@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
@@ -6,10 +6,10 @@ import StrictJSON
 /// A decoder of one dictionary of the settings. Its errors name the key.
 protocol DictionaryDecoder {
     var file: String { get }
-    /// The path of the dictionary in the file: empty, or with a dot at its end.
+    /// The path of the dictionary in the file, either empty or with a dot at its end.
     var path: String { get }
     var object: JSONObject { get }
-    /// The keys as they are in the file, if they differ. Errors name these.
+    /// The spellings of keys in the file, if they differ. Errors contain these spellings.
     var writtenKeys: [String: String] { get }
 }
 
@@ -24,14 +24,14 @@ extension DictionaryDecoder {
 
     /// Returns the hint for an unknown key.
     func unknownKeyHint(_ key: String, _ known: [String]) -> Hint? {
-        // NXOAuth2Client's keys of the key chain.
+        // NXOAuth2Client's keys for the keychain.
         if ["keyChainGroup", "keyChainAccessGroup"].contains(key) {
             return "remove it; the location of the key belongs to the store, not to an account type"
         }
         return SpellingSuggestion.hint(for: key, in: known)
     }
 
-    /// Returns the first key that is not known.
+    /// Returns the first unknown key.
     func unknownKey(_ known: [String]) -> String? { object.members.first { !known.contains($0.name) }?.name }
 
     /// Returns the value of a key, or `nil` if the key is missing.
@@ -62,14 +62,14 @@ extension DictionaryDecoder {
         return text
     }
 
-    /// Returns the URL of a key as it is written, and parsed.
+    /// Returns the URL of a key, both verbatim and parsed.
     func address(_ key: String) throws(SettingsError) -> (text: String, url: URL)? {
         guard let text = try optionalText(key) else { return nil }
         do throws(OAuth2Error) {
             return (text, try EndpointURL.check(text, name: key, allowsLoopbackHTTP: true))
         } catch {
             throw self.error(
-                key, "an https address (plain http only on this machine)", JSONValue.string(withoutPassword(text)).shown
+                key, "an https URL (plain http only on this machine)", JSONValue.string(withoutPassword(text)).shown
             )
         }
     }
@@ -105,7 +105,7 @@ extension DictionaryDecoder {
 }
 
 extension JSONValue {
-    /// The value in an error: a short string, a number or a Boolean itself, or otherwise the kind.
+    /// The value in an error: a short string, a number or a Boolean itself, or otherwise the type.
     var shown: String {
         switch self {
         case .string(let text): String(text.prefix(200)).debugDescription
@@ -116,7 +116,7 @@ extension JSONValue {
 }
 
 extension SpellingSuggestion {
-    /// Returns the hint that names the nearest of `candidates`, or `nil` if none is near.
+    /// Returns the hint with the nearest of `candidates`, or `nil` if no candidate is near.
     static func hint(for word: String, in candidates: [String]) -> Hint? {
         nearest(to: word, in: candidates).map { "did you mean \($0)?" }
     }

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// A secret of the settings in a file that other users can read.
 package struct ExposedSecret: Sendable, Equatable {
@@ -6,7 +6,7 @@ package struct ExposedSecret: Sendable, Equatable {
     package let type: String
     /// The key of the settings, such as `clientSecret`.
     package let key: String
-    /// The file, the users and the command that ends their access.
+    /// The file, the users who can read it, and the command that prevents this.
     package let problem: FileAccess.Problem
 }
 

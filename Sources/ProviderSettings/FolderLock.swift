@@ -1,6 +1,6 @@
-import Platform
+import LodgePlatform
 
-/// A lock on the folder of a file. It needs no lock file, and it ends with the process.
+/// A lock on the folder of a file. It needs no lock file. The system releases it when the process exits.
 ///
 /// It uses `flock`, because `fcntl` locks only files that are open for writing, and a folder cannot be.
 struct FolderLock {
@@ -27,7 +27,7 @@ struct FolderLock {
             guard let lock else {
                 throw SettingsError(
                     file: path, expected: "a settings file that can be changed",
-                    found: "another program that has been changing it for \(timeout)",
+                    found: "a lock of another program for \(timeout)",
                     hint: "close the program that uses its folder, and try again")
             }
             if lock.folder == nil { close(folder) }

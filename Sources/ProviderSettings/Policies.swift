@@ -1,12 +1,13 @@
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 import StrictJSON
 
 extension AccountType {
-    /// Returns the type with one of its policies, or `nil` if the settings do not name it.
+    /// Returns the type with one of its policies, or `nil` if the settings do not contain the policy.
     ///
-    /// The policy replaces the authority's own: `https://contoso.b2clogin.com/contoso.onmicrosoft.com/B2C_1_signin` becomes
-    /// `…/B2C_1_edit`. Endpoints in the settings belong to the authority's own policy, so discovery finds those of this one.
+    /// The policy replaces the authority's own: `https://contoso.b2clogin.com/contoso.onmicrosoft.com/B2C_1_signin`
+    /// becomes `…/B2C_1_edit`. Endpoints in the settings belong to the authority's own policy, so discovery finds the
+    /// endpoints of the new policy.
     package func at(policy name: String) -> AccountType? {
         guard let policy = policies[name], case .authority(let authority) = provider,
             let address = Self.authority(authority, policy: policy)
@@ -63,7 +64,7 @@ extension AccountTypeDecoder {
         let policies = try dictionary("policies")
         guard !policies.isEmpty else { return [:] }
         guard case .authority = type.provider else {
-            throw error("policies", "an authority, whose policies they are", "none")
+            throw error("policies", "an authority for the policies", "none")
         }
         for (name, policy) in policies.sorted(by: { $0.key < $1.key }) {
             let isPolicy = policy.utf8.allSatisfy { Self.isHostByte($0) || $0 == 0x5F }
@@ -74,7 +75,7 @@ extension AccountTypeDecoder {
         var probe = type
         probe.policies = policies
         guard let first = policies.keys.min(), probe.at(policy: first) != nil else {
-            throw error("authority", "an authority with a tenant, which policies need", "an address without one")
+            throw error("authority", "an authority with a tenant, which policies require", "an address without one")
         }
         return policies
     }

@@ -1,5 +1,5 @@
 extension ProviderPreset {
-    /// The files of `Settings/providers`, which the build embeds, by preset name. A file is loaded when it is first used.
+    /// The files of `Settings/providers`, which the build embeds, by preset name. Each file is loaded on first use.
     static let files: [String: @Sendable () -> [UInt8]] = [
         "atlassian": { PackageResources.atlassian_json },
         "auth0": { PackageResources.auth0_json },

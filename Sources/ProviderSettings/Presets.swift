@@ -18,13 +18,13 @@ public struct ProviderPreset: Sendable, Equatable {
 
     /// The name: `github`.
     public let name: String
-    /// The name of the provider for people.
+    /// The name of the provider in messages.
     package let title: String
     /// The URLs of the provider's documentation.
     package let documentation: [String]
     /// The placeholders in the URLs.
     package let placeholders: [Placeholder]
-    /// The keys that the user must add, in order: usually `clientId`.
+    /// The keys that the user must add, usually `clientId`, in order.
     package let needs: [String]
     /// The steps that register a client with the provider, in order.
     public let registrationSteps: [String]
@@ -45,7 +45,7 @@ public struct ProviderPreset: Sendable, Equatable {
     /// The names of the presets in alphabetical order.
     public static var names: [String] { files.keys.sorted() }
 
-    /// Creates the preset with the given name, or returns `nil` if there is none.
+    /// Creates the preset with the given name, or returns `nil` if it does not exist.
     public init?(named name: String) {
         guard let file = Self.files[name] else { return nil }
         self.init(file())
@@ -76,7 +76,7 @@ public struct ProviderPreset: Sendable, Equatable {
     /// The issuer, the authority or the authorization endpoint, with the default values of the placeholders.
     package var address: String {
         let address = type.text("issuer") ?? type.text("authority") ?? type.text("authorizationEndpoint")
-        return address.map { filled($0, with: [:]) } ?? "the issuer that you name"
+        return address.map { filled($0, with: [:]) } ?? "the issuer in your settings"
     }
 
     /// The keys that a type built on this preset must have: placeholders without a default value, then the other required keys.
@@ -87,7 +87,7 @@ public struct ProviderPreset: Sendable, Equatable {
 
     /// Returns the account type of the preset, with the preset's name.
     ///
-    /// - Parameter filling: The keys to add: ``requiredKeys``, and those that replace keys of the preset.
+    /// - Parameter filling: The keys to add: ``requiredKeys``, and replacements for keys of the preset.
     /// - Throws: ``SettingsError`` that names the missing key.
     public func accountType(filling: JSONObject = [:]) throws(SettingsError) -> AccountType {
         var own = filling
@@ -95,11 +95,11 @@ public struct ProviderPreset: Sendable, Equatable {
         return try Self.expand(AccountTypeDecoder(file: "preset \(name)", path: "", reading: own)).type(named: name)
     }
 
-    /// A Boolean value that indicates whether the preset names every endpoint, instead of using discovery.
+    /// A Boolean value that indicates whether the preset contains the endpoints, instead of using discovery.
     package var namesEndpoints: Bool { type["issuer"] == nil && type["authority"] == nil && !needs.contains("issuer") }
 
     func filled(_ text: String, with values: [String: String]) -> String {
-        // One pass, so that a value with braces in it is not filled again.
+        // Replace in one pass, so that braces in a value have no effect.
         var result = ""
         var rest = text[...]
         while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {

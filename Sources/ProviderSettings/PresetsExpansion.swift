@@ -1,11 +1,11 @@
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 import StrictJSON
 
 extension ProviderPreset {
-    /// Returns the keys of a type, completed with those of the preset that it names with `provider`.
+    /// Returns the keys of a type, with the missing keys from the preset in its key `provider`.
     ///
-    /// - Throws: ``SettingsError`` for the name of an unknown preset, and for a placeholder that is missing or is not part of a URL.
+    /// - Throws: ``SettingsError`` if the preset is unknown, or a placeholder is missing or not part of a URL.
     static func expand(_ type: AccountTypeDecoder) throws(SettingsError) -> AccountTypeDecoder {
         guard let value = type.object["provider"] else { return type }
         guard let name = value.string, let preset = ProviderPreset(named: name) else {
@@ -37,7 +37,7 @@ extension ProviderPreset {
             own[placeholder.name] = nil
         }
         if let clientID = own["clientId"]?.string { values["clientId"] = clientID }
-        // Public clients and those with a key have no secret.
+        // Public clients and clients with a key have no secret.
         let needsSecret = !["none", "private_key_jwt"].contains(own["clientAuthentication"]?.string)
         for key in needs where own[key] == nil && (key != "clientSecret" || needsSecret) {
             throw missing(key, Self.meaning(key, title))
@@ -66,7 +66,7 @@ extension ProviderPreset {
         case "clientId": "the client identifier of your application at \(title)"
         case "clientSecret":
             "the client secret of your application at \(title): {\"environment\": NAME} or {\"file\": PATH}"
-        case "issuer": "the provider's issuer, an https address"
+        case "issuer": "the provider's issuer, an https URL"
         default: "a value"
         }
     }

@@ -5,7 +5,8 @@ import StrictJSON
 /// The identity of a user at a provider without ID tokens, by the type's ``AccountType/userinfoClaims`` and
 /// ``AccountType/tokenClaims``.
 ///
-/// Such claims depend on the access token: they identify an account in the store and prove nothing to other parties.
+/// Such claims depend on the access token: they identify an account in the store, but prove no identity to other
+/// parties.
 package enum IdentityMapping {
     /// Returns the claims of a userinfo response: of OpenID Connect, or by the mapping of the type.
     ///

@@ -1,7 +1,7 @@
-import Platform
+import LodgePlatform
 import StrictJSON
 
-/// Why bytes are not a property list with settings. Never quotes the bytes: they may contain secrets.
+/// The reason why bytes are not a property list with settings. It never quotes the bytes, which may contain secrets.
 struct PropertyListError: Error, Equatable {
     let reason: String
     /// The number of bytes that were read before the error.
@@ -10,9 +10,9 @@ struct PropertyListError: Error, Equatable {
 
 /// Reads property lists as JSON values.
 ///
-/// Foundation's parsers are recursive without a limit, and decode a list that occurs in several others once for each. A file of
-/// 144 bytes exhausts the memory, and nested dictionaries exhaust the stack. These readers take time in proportion to the size of
-/// the file, or refuse it.
+/// Foundation's parsers are recursive without a limit, and decode a list again for each list that contains it. A file
+/// of 144 bytes exhausts the memory, and nested dictionaries exhaust the stack. These readers take linear time, or
+/// reject the file.
 enum PropertyList {
     /// The maximum depth of nested dictionaries and lists. Settings need four.
     static let maximumDepth = 32
@@ -36,7 +36,7 @@ enum PropertyList {
         return try reader.value()
     }
 
-    /// Returns a dictionary. Its members have no order in a property list: they are sorted.
+    /// Returns a dictionary. Its members are sorted, because they have no order in a property list.
     static func dictionary(_ members: [JSONObject.Member], at offset: Int) throws(PropertyListError) -> JSONValue {
         let object = JSONObject(members.sorted { $0.name < $1.name })
         guard object.duplicatedNames.isEmpty else {

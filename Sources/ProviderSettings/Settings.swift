@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 import StrictJSON
 
@@ -9,13 +9,13 @@ public struct Settings: Sendable, Equatable {
     /// The name of the account type in the QuickStart's flat form.
     package static let flatTypeName = "myGraphService"
 
-    /// An account type that cannot be used because its settings are wrong.
+    /// An account type with invalid settings.
     public struct UnusableType: Sendable, Equatable, Identifiable {
         /// The name in the settings.
         public let name: String
         /// The first error in its settings.
         public let error: SettingsError
-        /// The client identifier as it is written: another type can have the same client.
+        /// The client identifier, verbatim: another type can have the same client.
         package let clientID: String?
         /// The hosts in the URLs of the type and its preset, and `resourceHosts`: entries as in ``AccountType/tokenHosts``.
         package let hosts: [String]
@@ -26,7 +26,7 @@ public struct Settings: Sendable, Equatable {
 
     /// The usable types, in the order of the file.
     public var types: [AccountType]
-    /// The types that cannot be used, in the order of the file. They do not disable the others, and nothing replaces them.
+    /// The unusable types, in the order of the file. They do not disable the others, and no other type replaces them.
     public internal(set) var unusableTypes: [UnusableType] = []
     /// The name of the default type.
     public var defaultType: String
@@ -46,7 +46,7 @@ public struct Settings: Sendable, Equatable {
             types: types, unusableTypes: [], defaultType: defaultType, source: source, deviceMode: deviceMode)
     }
 
-    /// Creates settings with types that cannot be used. The default type can be one of them.
+    /// Creates settings with unusable types. The default type can be one of them.
     package init(
         types: [AccountType], unusableTypes: [UnusableType], defaultType: String?, source: String,
         deviceMode: DeviceMode
@@ -73,11 +73,12 @@ public struct Settings: Sendable, Equatable {
         self.deviceMode = deviceMode
     }
 
-    /// Reads a settings file, a property list or JSON (in which comments are allowed). Both have the same keys.
+    /// Creates settings from a file: JSON, in which comments are allowed, or a property list with the same keys.
     ///
-    /// The settings decide which server receives refresh tokens. So the file must belong to the user or to root, and only they and
-    /// the user's own primary group may write to it; others may write to its folders only with the sticky bit. For settings from
-    /// another source, such as a bundle, use ``init(bytes:source:)``.
+    /// The settings decide which server receives refresh tokens. So the file must belong to the user or to root, and
+    /// only they and the user's own primary group can have write permission. Its folders must not be writable by
+    /// others, unless they have the sticky bit. For settings from another source, such as a bundle, use
+    /// ``init(bytes:source:)``.
     ///
     /// A type with an error does not disable the others: ``unusableTypes`` has its error, which every use of the type throws. Call
     /// ``checkTypes()`` to accept only a file without errors.
@@ -89,7 +90,7 @@ public struct Settings: Sendable, Equatable {
             bytes: SettingsFile.read(url.path(percentEncoded: false)), source: url.path(percentEncoded: false))
     }
 
-    /// Reads settings from the bytes of a property list or of JSON.
+    /// Creates settings from the bytes of a property list or of JSON.
     ///
     /// - Throws: ``SettingsError``, as ``init(contentsOf:)``.
     public init(bytes: [UInt8], source: String) throws(SettingsError) {
@@ -105,15 +106,15 @@ public struct Settings: Sendable, Equatable {
 
     /// Returns the type with a name, or `nil` if the settings do not have it.
     ///
-    /// - Throws: The error of a type that cannot be used.
+    /// - Throws: The error of an unusable type.
     public func type(named name: String) throws(SettingsError) -> AccountType? {
         if let unusable = unusableTypes.first(where: { $0.name == name }) { throw unusable.error }
         return self[name]
     }
 
-    /// Checks that every type can be used.
+    /// Checks that every type is usable.
     ///
-    /// - Throws: The error of the first type that cannot be used.
+    /// - Throws: The error of the first unusable type.
     public func checkTypes() throws(SettingsError) {
         if let unusable = unusableTypes.first { throw unusable.error }
     }

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
@@ -54,7 +54,7 @@ struct SettingsDecoder: DictionaryDecoder {
                 member.value.string.map { (member.name, preset.filled($0, with: values)) }
             }
         }
-        let urls = texts.filter { $0.0 != "redirectUri" }.compactMap { URL(string: $0.1) }
+        let urls = texts.filter { SettingsKey.name(ofSpelling: $0.0) != "redirectUri" }.compactMap { URL(string: $0.1) }
         return urls.compactMap(TokenHost.init).map(\.description)
             + (object["resourceHosts"]?.array ?? []).compactMap(\.string)
     }
@@ -63,7 +63,7 @@ struct SettingsDecoder: DictionaryDecoder {
         var type = try AccountTypeDecoder(file: file, path: "", reading: object)
         // A preset has its own key of this name.
         if type.object["provider"] == nil, type.object["tenant"] != nil {
-            // The older QuickStart names the tenant and leaves the authority to the program.
+            // The older QuickStart has the tenant but no authority.
             let authority = "https://login.microsoftonline.com/" + (try type.text("tenant"))
             type.replace("tenant", by: "authority", .string(authority))
         }
@@ -73,7 +73,7 @@ struct SettingsDecoder: DictionaryDecoder {
         return try type.type(named: Settings.flatTypeName)
     }
 
-    /// Reads the types, without the requirement that there is one.
+    /// Reads the types; there can be no types.
     func types() throws(SettingsError) -> (usable: [AccountType], unusable: [Settings.UnusableType], names: [String]) {
         if let unknown = unknownKey(Self.nestedKeys) {
             throw error(
@@ -103,7 +103,7 @@ struct SettingsDecoder: DictionaryDecoder {
         let deviceMode: DeviceMode? = try choice("deviceMode", "\"private\" or \"shared\"")
         _ = try clientMetadataDocument()
         let types = try types()
-        // The first type of the file stays the default, usable or not: a sign-in must not go to another provider.
+        // The first type of the file is the default even if it is unusable: a sign-in must not go to another provider.
         return try Settings(
             types: types.usable, unusableTypes: types.unusable,
             defaultType: value("defaultType", "a string", \.string) ?? types.names.first, source: file,
@@ -121,7 +121,7 @@ extension SettingsDecoder {
         let path = url.path(percentEncoded: true)
         guard url.scheme?.lowercased() == "https", !path.isEmpty, path != "/",
             !ProtectedResource.hasDotSegments(path)
-        else { throw error(key, "an https address with a path, without . and ..", JSONValue.string(text).shown) }
+        else { throw error(key, "an https URL with a path, without . and ..", JSONValue.string(text).shown) }
         return text
     }
 }
@@ -188,7 +188,7 @@ struct AccountTypeDecoder: DictionaryDecoder {
         do throws(OAuth2Error) {
             redirect = try RedirectURI(redirectText)
         } catch {
-            throw self.error("redirectUri", "an address such as http://127.0.0.1/callback", error.description)
+            throw self.error("redirectUri", "a URI such as http://127.0.0.1/callback", error.description)
         }
         var type = AccountType(
             name: name, provider: provider, clientID: hasProvider ? try text("clientId") : "", redirectURI: redirect,
@@ -224,13 +224,14 @@ struct AccountTypeDecoder: DictionaryDecoder {
         return isStaticToken ? .staticToken : .endpoints
     }
 
-    /// The keys of a type without a provider: the service, and how to connect to it. One of the first three names the service.
+    /// The keys of a type without a provider: the service, and how to connect to it. One of the first three is
+    /// required.
     private static let serviceKeys = [
         "directoryBase", "graphAPI", "resourceHosts", "directory", "api-version", "tokenType", "clientCertificate",
         "caFile", "pinnedKeys", "requestsPerOrigin",
     ]
 
-    /// Whether the dictionary names a provider, or a service that needs none.
+    /// Whether the dictionary has a provider, or a service that needs no provider.
     var hasProvider: Bool {
         ["authority", "issuer", "tokenEndpoint"].contains { object[$0] != nil } || isStaticToken
     }
@@ -274,7 +275,7 @@ struct AccountTypeDecoder: DictionaryDecoder {
         type.tokenHeaders = try dictionary("tokenHeaders")
         for (name, value) in type.tokenHeaders
         where name.isEmpty || !(name + value).utf8.allSatisfy({ (0x20...0x7E).contains($0) }) || name.contains(" ") {
-            throw error("tokenHeaders", "field names and values of printable ASCII", name.debugDescription)
+            throw error("tokenHeaders", "header fields of printable ASCII", name.debugDescription)
         }
     }
 
@@ -305,7 +306,7 @@ struct AccountTypeDecoder: DictionaryDecoder {
         switch type.directory {
         case .scim where base == nil:
             throw error(
-                "directoryBase", "the address below which Users is", "nothing",
+                "directoryBase", "the URL that is the parent of /Users", "nothing",
                 hint: "add \"directoryBase\": \"https://id.example/scim/v2\"")
         case .google where base == nil:
             type.graphAPI = URL(string: "https://admin.googleapis.com/admin/directory/v1")
@@ -334,7 +335,7 @@ struct AccountTypeDecoder: DictionaryDecoder {
         case nil: texts = []
         case .string(let text): texts = [text]
         case .array: texts = try strings("scopes")
-        case let value?: throw error("scopes", "a list of strings, or a string with spaces between", value.shown)
+        case let value?: throw error("scopes", "a list of strings, or a string with spaces as separators", value.shown)
         }
         let scope = Scope(
             texts.flatMap { $0.split { $0 == " " || String($0) == separator.rawValue }.map(String.init) })
@@ -353,7 +354,7 @@ struct AccountTypeDecoder: DictionaryDecoder {
         }
     }
 
-    /// Reads a secret that is not in the settings file itself. Errors never show the value, which may be the secret.
+    /// Reads the source of a secret outside the settings file. Errors never show the value, which may be the secret.
     func source(
         _ value: JSONValue, _ key: String, _ expected: String
     ) throws(SettingsError) -> AccountType.SecretSource {

@@ -4,7 +4,7 @@ import StrictJSON
 package enum SettingsEdit {
     /// Returns the text of a settings file with an additional type.
     ///
-    /// - Parameter bytes: The present text, or `nil` if there is no file yet.
+    /// - Parameter bytes: The current text, or `nil` if there is no file yet.
     /// - Throws: ``SettingsError`` if the file is not nested JSON, has a type of this name, or would lose other settings.
     package static func adding(
         _ name: String, _ type: JSONObject, to bytes: [UInt8]?, file: String
@@ -66,13 +66,13 @@ package enum SettingsEdit {
         return try checked(result, expected, file)
     }
 
-    /// Returns the text without a member, its comma, and its line if it has no other text.
+    /// Returns the text without a member and its comma, and without its line if the line has no other text.
     private static func removing(_ name: String, of dictionary: JSONObjectLayout, in bytes: [UInt8]) -> [UInt8]? {
         guard let index = dictionary.members.firstIndex(where: { $0.name == name }) else { return nil }
         let member = dictionary.members[index]
         var range = member.range.lowerBound..<(member.comma.map { $0 + 1 } ?? member.range.upperBound)
         if let lineBreak = lineBreakBefore(range.lowerBound, in: bytes) {
-            // Do not remove the line break before it, which may end a comment.
+            // Preserve the line break before the member: it may end a comment.
             let lineStart = bytes[lineBreak...].firstIndex(of: 0x0A).map { $0 + 1 } ?? range.lowerBound
             var end = range.upperBound
             while end < bytes.count, [0x20, 0x09, 0x0D].contains(bytes[end]) { end += 1 }
@@ -94,7 +94,7 @@ package enum SettingsEdit {
     ) throws(SettingsError) -> (whole: JSONObject, types: JSONObject) {
         guard !PropertyList.isPropertyList(bytes) else {
             throw SettingsError(
-                file: file, expected: "JSON", found: "a property list, which is not edited here",
+                file: file, expected: "JSON", found: "a property list, which cannot be edited",
                 hint: "add or remove the type in the file yourself, or write a settings.json")
         }
         let whole = try SettingsFile.parse(bytes, file: file)
@@ -118,7 +118,7 @@ package enum SettingsEdit {
 
     private static func unreadable(_ file: String) -> SettingsError {
         SettingsError(
-            file: file, expected: "a layout that can be edited without losing anything", found: "another one",
+            file: file, expected: "a layout that can be edited", found: "another one",
             hint: "edit the file yourself")
     }
 

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// An error in the settings: its location, the expected value and the value that was found.
 public struct SettingsError: Error, Sendable, Equatable {
@@ -10,7 +10,7 @@ public struct SettingsError: Error, Sendable, Equatable {
     public var expected: String
     /// The value that was found. It is never a secret.
     public var found: String
-    /// A sentence that tells the user how to solve the problem, if it is more than to change the key.
+    /// A sentence that tells the user how to solve the problem, if changing the key is not enough.
     public var hint: Hint?
 
     /// Creates an error.
@@ -32,7 +32,7 @@ extension SettingsError: CustomStringConvertible {
 }
 
 extension SettingsError: LocalizedError {
-    /// The failure in a sentence, for an alert.
+    /// The error in a sentence, for an alert.
     public var errorDescription: String? { "Cannot use the settings." }
     /// The reason in a sentence.
     public var failureReason: String? { description.sentence }

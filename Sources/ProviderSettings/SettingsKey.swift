@@ -6,18 +6,18 @@ package struct SettingsKey: Sendable, Equatable {
         case file = "the file"
         /// An account type, a member of `types`.
         case type = "an account type"
-        /// The flat form of Microsoft's QuickStart: a file that is one account type, with its keys and these.
+        /// The flat form of Microsoft's QuickStart: a file with the keys of one account type, and these keys.
         case flat = "the QuickStart's flat form, with the keys of a type"
     }
 
-    /// The name that programs write.
+    /// The preferred name.
     package var name: String
-    /// The names that are read too: the spelling in code, and the keys of NXOAuth2Client.
+    /// Other accepted names: the spelling in code, and the keys of NXOAuth2Client.
     package var aliases: [String]
     package var location: Location
     /// The type of the value: `string`.
     package var type: String
-    /// The value without the key; `nil` if it is required or has no value then.
+    /// The default value; `nil` if the key is required or has no default.
     package var defaultValue: String?
     /// A value in JSON.
     package var example: String

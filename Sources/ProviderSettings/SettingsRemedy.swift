@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// An action that solves a problem of the settings.
 package enum SettingsRemedy: SuggestedAction {

@@ -1,9 +1,9 @@
-import Platform
+import LodgePlatform
 
 extension SettingsEdit {
     /// The result of an edit.
     package enum Outcome: Sendable {
-        /// The new text. Only the user can read a text that contains a secret.
+        /// The new contents. A file with a secret is readable only by the user.
         case text([UInt8], holdsSecret: Bool)
         /// The file is empty and is removed.
         case removed
@@ -20,14 +20,15 @@ extension SettingsEdit {
 
     /// Changes a settings file in one step.
     ///
-    /// The folder of the file is locked from reading to writing, so that no concurrent change is lost. The new text is written to
-    /// a temporary file, which then replaces the old one. A link is followed. A new file has mode 0600; an old one keeps its mode.
+    /// It locks the folder of the file from reading to writing, so that no concurrent change is lost. It writes the new
+    /// text to a temporary file, which then replaces the old file. It follows a link. A new file has mode 0600; an old
+    /// one keeps its mode.
     ///
     /// - Parameters:
     ///   - suffix: Unpredictable letters for the name of the temporary file.
     ///   - sleep: The function that waits for another program that changes the file, for at most half a minute.
-    ///   - edit: The function that returns the result for the present text, or for `nil` if there is no file. It is called again
-    ///     if a program without the lock changes the file at the same time.
+    ///   - edit: The function that returns the result for the current text, or for `nil` if there is no file. If a
+    ///     program without the lock changes the file at the same time, it is called again.
     /// - Throws: ``SettingsError``; the errors of `edit` and `sleep`.
     package static func change(
         _ path: String, suffix: String, sleep: @Sendable (Duration) async throws -> Void,

@@ -1,11 +1,11 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 
 extension AccountType {
-    /// The hosts that may receive tokens of this type: ``resourceHosts``, the hosts of ``graphAPI`` and ``resources``, and the
-    /// provider's. A host with a port (`api.example:8443`) allows only this port. A host without a port allows all ports; only
-    /// ``resourceHosts`` can have one.
+    /// The hosts that may receive tokens of this type: ``resourceHosts``, and the hosts of ``graphAPI``, ``resources``
+    /// and the provider. A host with a port (`api.example:8443`) allows only this port. A host without a port allows
+    /// all ports; only ``resourceHosts`` can have one.
     ///
     /// [RFC 9700 section 4.9.1](https://www.rfc-editor.org/rfc/rfc9700#section-4.9.1)
     package var tokenHosts: [String] {
@@ -22,7 +22,8 @@ extension AccountType {
 }
 
 extension AccountType {
-    /// The URL of the directory, or of the first API that may receive tokens of this type; `nil` if the settings name neither.
+    /// The URL of the directory, or of the first API that may receive tokens of this type; `nil` if the settings
+    /// contain neither.
     package var serviceURL: URL? { graphAPI ?? resourceHosts.first.flatMap { URL(string: "https://\($0)/") } }
 }
 

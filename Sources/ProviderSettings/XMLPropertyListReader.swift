@@ -1,7 +1,7 @@
-import Platform
+import LodgePlatform
 import StrictJSON
 
-/// Reads an XML property list in UTF-8, without dates and data. It declares no entities.
+/// A reader of XML property lists in UTF-8, without dates, data and entity declarations.
 struct XMLPropertyListReader {
     private struct Tag {
         var name: String
@@ -248,7 +248,7 @@ struct XMLPropertyListReader {
 
     private func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
 
-    /// Moves after these bytes if they are next.
+    /// Skips these bytes if they are next, and returns whether they are.
     private mutating func skip(_ text: StaticString) -> Bool {
         let count = text.utf8CodeUnitCount
         guard position + count <= bytes.count else { return false }
@@ -257,7 +257,7 @@ struct XMLPropertyListReader {
         return true
     }
 
-    /// Returns the position of the text that ends a part.
+    /// Returns the position of the string that ends a part.
     private func end(of text: StaticString, _ part: String) throws(PropertyListError) -> Int {
         let count = text.utf8CodeUnitCount
         var index = position

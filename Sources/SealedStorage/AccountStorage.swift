@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The storage's view of an account: encrypted bytes, and the values for finding them.
 public struct SealedRecord: Sendable, Equatable {
@@ -10,7 +10,7 @@ public struct SealedRecord: Sendable, Equatable {
     public var revision: Int64
     /// The position in the order of accounts. Storage assigns it on insertion and never changes it.
     public var position: Int64
-    /// A digest of type, issuer and subject, with which a sign-in finds its account, or `nil` if it is unknown.
+    /// A digest of type, issuer and subject, by which a sign-in finds its account, or `nil` if it is unknown.
     ///
     /// It has 16 bytes and is computed with a key derived from the store's. Several records can have the same digest.
     public var identity: [UInt8]?
@@ -132,16 +132,20 @@ public protocol AccountStorage: Sendable {
     func count(ofType type: String?) async throws -> Int
     /// Returns the record with an identifier.
     func record(_ id: String) async throws -> SealedRecord?
-    /// Adds a record of revision 1 after all others.
+    /// Adds a record of revision 1 after all others, and sets small values in the same transaction.
     ///
     /// Returns its position, which is greater than 0, and the change's sequence.
-    func insert(_ record: SealedRecord) async throws -> (position: Int64, sequence: Int64)
-    /// Replaces a record and its identity and returns the change's sequence.
+    func insert(
+        _ record: SealedRecord, setting values: [String: [UInt8]]
+    ) async throws -> (position: Int64, sequence: Int64)
+    /// Replaces a record and its identity, sets small values in the same transaction, and returns the change's sequence.
     ///
-    /// Returns `nil` unless the saved revision is one less than the new one.
+    /// Returns `nil` and changes nothing unless the saved revision is one less than the new one.
     ///
     /// Identifier, type and position do not change.
-    func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64?
+    func replace(
+        _ record: SealedRecord, kind: StorageChange.Kind, setting values: [String: [UInt8]]
+    ) async throws -> Int64?
     /// Removes a record and returns the change's sequence, or `nil` if the record does not exist.
     func remove(_ id: String) async throws -> Int64?
 
@@ -162,6 +166,8 @@ public protocol AccountStorage: Sendable {
     func watch(_ handler: @escaping @Sendable () -> Void) throws -> (any StorageLock)?
 
     /// Checks with a write whether a record could be saved now. Call it before an action whose result must not be lost.
+    ///
+    /// Simultaneous calls can share a write that starts after all of them.
     func checkWritable() async throws
 
     /// Waits for the lock with a name.
@@ -171,6 +177,16 @@ public protocol AccountStorage: Sendable {
 }
 
 extension AccountStorage {
+    /// Adds a record and sets no value: see ``insert(_:setting:)``.
+    public func insert(_ record: SealedRecord) async throws -> (position: Int64, sequence: Int64) {
+        try await insert(record, setting: [:])
+    }
+
+    /// Replaces a record and sets no value: see ``replace(_:kind:setting:)``.
+    public func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64? {
+        try await replace(record, kind: kind, setting: [:])
+    }
+
     /// Returns whether there are no records.
     package func isEmpty() async throws -> Bool { try await records(ofType: nil, after: 0, limit: 1).isEmpty }
 

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The process that holds a lock, for messages.
 package struct LockHolder: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import Synchronization
 
 /// Accounts in memory for the lifetime of the process: for tests, and for programs that must not write.
@@ -64,8 +64,10 @@ public actor MemoryStorage: AccountStorage {
         return range.lowerBound
     }
 
-    /// Adds a record after all others.
-    public func insert(_ record: SealedRecord) throws -> (position: Int64, sequence: Int64) {
+    /// Adds a record after all others, and sets small values.
+    public func insert(
+        _ record: SealedRecord, setting newValues: [String: [UInt8]]
+    ) throws -> (position: Int64, sequence: Int64) {
         guard records[record.id] == nil else { throw StorageError.duplicateIdentifier(location: location) }
         position += 1
         var record = record
@@ -73,11 +75,14 @@ public actor MemoryStorage: AccountStorage {
         records[record.id] = record
         for type in [nil, record.type] { order[type, default: []].append(record.id) }
         addIdentity(of: record)
+        values.merge(newValues) { $1 }
         return (position, note(record.id, record.type, .added))
     }
 
-    /// Replaces a record if its revision is one less than the new one.
-    public func replace(_ record: SealedRecord, kind: StorageChange.Kind) -> Int64? {
+    /// Replaces a record if its revision is one less than the new one, and then sets small values.
+    public func replace(
+        _ record: SealedRecord, kind: StorageChange.Kind, setting newValues: [String: [UInt8]]
+    ) -> Int64? {
         guard let old = records[record.id], old.revision == record.revision - 1 else { return nil }
         removeIdentity(of: old)
         var record = record
@@ -85,6 +90,7 @@ public actor MemoryStorage: AccountStorage {
         record.position = old.position
         records[record.id] = record
         addIdentity(of: record)
+        values.merge(newValues) { $1 }
         return note(record.id, record.type, kind)
     }
 

@@ -1,5 +1,5 @@
 import JOSE
-import Platform
+import LodgePlatform
 
 /// A storage that writes an encrypted record to a local file while its database cannot be changed.
 ///

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// A value of a row or a parameter in SQL.
 package enum SQLValue: Equatable, Sendable {

@@ -1,5 +1,5 @@
-import Platform
-import CSQLite
+import LodgePlatform
+import CLodgeSQLite
 
 /// A connection to a SQLite file, for one thread at a time. It closes with the last reference.
 package final class SQLiteConnection {

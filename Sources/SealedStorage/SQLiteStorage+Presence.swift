@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 extension SQLiteStorage {
     /// Returns whether the store does not exist yet, without creating it.

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The result of copying a damaged store.
 package struct SalvageReport: Sendable, Equatable {

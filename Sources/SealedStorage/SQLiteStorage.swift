@@ -1,4 +1,5 @@
-import Platform
+import LodgePlatform
+import Synchronization
 
 /// Accounts in one SQLite file, shared by all processes of the user.
 ///
@@ -20,6 +21,10 @@ public actor SQLiteStorage: AccountStorage, RecordRescue {
     private var statements = SQLStatements()
     private var hasIdentities = false
     private var openedFile: SQLiteStoreFile.Identity?
+    /// The number of calls of ``checkWritable()``.
+    nonisolated let checkCalls = Atomic(0)
+    /// The last check, and the last call before it started.
+    private var lastCheck: (call: Int, result: Result<Void, any Error>) = (0, .success(()))
 
     /// The folder of the file.
     public nonisolated let directory: StoreLocation
@@ -110,8 +115,10 @@ public actor SQLiteStorage: AccountStorage, RecordRescue {
         try opened().run(statements.record(id)).first.map(SealedRecord.init)
     }
 
-    /// Adds a record after all others.
-    public func insert(_ record: SealedRecord) throws -> (position: Int64, sequence: Int64) {
+    /// Adds a record after all others, and sets small values.
+    public func insert(
+        _ record: SealedRecord, setting values: [String: [UInt8]]
+    ) throws -> (position: Int64, sequence: Int64) {
         let connection = try changeable()
         return try connection.transaction { () throws(StorageError) -> (position: Int64, sequence: Int64) in
             var position: Int64 = 1
@@ -120,12 +127,15 @@ public actor SQLiteStorage: AccountStorage, RecordRescue {
                 position = max(last, 0) + 1
             }
             try connection.run(SQLiteSchema.insertion(record, at: position))
+            try set(values, connection)
             return (position, try note(record.id, record.type, .added, connection))
         }
     }
 
-    /// Replaces a record if its revision is one less than the new one.
-    public func replace(_ record: SealedRecord, kind: StorageChange.Kind) throws -> Int64? {
+    /// Replaces a record if its revision is one less than the new one, and then sets small values.
+    public func replace(
+        _ record: SealedRecord, kind: StorageChange.Kind, setting values: [String: [UInt8]]
+    ) throws -> Int64? {
         let connection = try changeable()
         return try connection.transaction { () throws(StorageError) -> Int64? in
             try connection.run(
@@ -135,6 +145,7 @@ public actor SQLiteStorage: AccountStorage, RecordRescue {
                     .text(record.id), .integer(record.revision - 1),
                 ])
             guard connection.changedRows == 1 else { return nil }
+            try set(values, connection)
             return try note(record.id, record.type, kind, connection)
         }
     }
@@ -175,14 +186,30 @@ public actor SQLiteStorage: AccountStorage, RecordRescue {
         try opened().run(statements.setValue(value, for: name))
     }
 
+    private func set(_ values: [String: [UInt8]], _ connection: SQLiteConnection) throws(StorageError) {
+        for (name, value) in values { try connection.run(statements.setValue(value, for: name)) }
+    }
+
     /// The number of bytes to reserve in the file and in its journal.
     private static let reservedSpace: Int64 = 64 * 1024
 
     /// Writes and removes a block of zeros.
     ///
     /// Its space remains in the file as free pages, and in the journal, so that a record of usual size can be saved
-    /// even if the disk becomes full.
-    public func checkWritable() throws { try reserve(setting: nil) }
+    /// even if the disk becomes full. Calls that wait for the thread share a write: each write costs the disk several
+    /// flushes, and a server signs many users in at the same time.
+    public nonisolated func checkWritable() async throws {
+        try await check(checkCalls.add(1, ordering: .relaxed).newValue)
+    }
+
+    /// Returns the result of the last check if it started after this call, or checks now for all calls until now.
+    private func check(_ call: Int) throws {
+        if call > lastCheck.call {
+            lastCheck.call = checkCalls.load(ordering: .relaxed)
+            lastCheck.result = Result { try reserve(setting: nil) }
+        }
+        try lastCheck.result.get()
+    }
 
     private func reserve(setting fact: (name: String, value: [UInt8])?) throws {
         let connection = try opened()
@@ -199,7 +226,8 @@ public actor SQLiteStorage: AccountStorage, RecordRescue {
             try connection.run(block, [.integer(1)])
             return
         }
-        try connection.run(block, [.integer(Self.reservedSpace)])
+        // Twice the space, so that not every new account requires another reservation.
+        try connection.run(block, [.integer(2 * Self.reservedSpace)])
         // SQLite writes the cleared pages to the journal, which then has the same length.
         try connection.transaction { () throws(StorageError) in
             try connection.run(block, [.integer(1)])

@@ -1,5 +1,5 @@
 import JOSE
-import Platform
+import LodgePlatform
 
 /// The database file of a store.
 struct SQLiteStoreFile: Sendable {
@@ -25,11 +25,11 @@ struct SQLiteStoreFile: Sendable {
             device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino))
     }
 
-    /// Opens the file. Creates it with its folder if it does not exist.
+    /// Opens the file. Creates the folder and the file if they do not exist.
     func open() throws(StorageError) -> SQLiteConnection {
         try folder.prepare()
         try check(stat(of: path, doing: "opening the file", creating: create))
-        // SQLite rejects symbolic links. Resolve the parent folders first, because the user created those links.
+        // SQLite rejects a path with symbolic links. The path of the folder may contain links, so resolve them first.
         return try SQLiteConnection(path: folder.resolved().databaseFile)
     }
 
@@ -40,7 +40,7 @@ struct SQLiteStoreFile: Sendable {
                 hint: "\(StorageRemedy.chooseStore(.other))"
             )
         }
-        // A new file appears with its content, so an empty file is always damaged.
+        // The store creates the file and its content atomically, so an empty file is damaged.
         guard status.st_size > 0 else {
             throw StorageError(
                 .notAStore, location: path, reason: "it is empty, which a store never is: it was cut off",
@@ -52,23 +52,24 @@ struct SQLiteStoreFile: Sendable {
         }
     }
 
-    /// Whether the file has several names. Processes that open it by different names use different locks and journals.
+    /// Whether the file has several hard links. Processes that open it by different names use different locks and
+    /// journals.
     var hasOtherNames: Bool {
         var status = stat()
         return lstat(path, &status) == 0 && status.st_nlink > 1
     }
 
-    /// Checks that a missing file is a new store, not a store whose file was removed.
+    /// Checks that the file is missing because the store is new, not because the file was removed.
     ///
-    /// The files next to it are created after it, so they show that it existed. SQLite would apply an old journal to a
-    /// new file and damage it.
+    /// The store creates its journals and key file after the database. If they exist, the database existed too. SQLite
+    /// would apply an old journal to a new database and damage it.
     ///
     /// - Throws: ``StorageError`` if the file was removed.
     func checkIsNew() throws(StorageError) {
         let files = ["-journal", "-wal", "-shm"].map { path + $0 } + [folder.keyFile]
         var status = stat()
         let found = files.filter { lstat($0, &status) == 0 }
-        // If it exists now, another process has just created it.
+        // If the database exists now, another process has just created it.
         guard !found.isEmpty, identity() == nil else { return }
         let names = found.map { $0.dropFirst(folder.file("").count) }.joined(separator: " and ")
         throw StorageError(

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// An error of a storage.
 public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible {

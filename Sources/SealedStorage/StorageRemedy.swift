@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// A remedy for a problem of a store.
 package enum StorageRemedy: SuggestedAction {

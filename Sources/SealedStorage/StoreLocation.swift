@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The folder of a store, which only its user can read: mode 0700.
 public struct StoreLocation: Sendable, Equatable {
@@ -29,7 +29,7 @@ public struct StoreLocation: Sendable, Equatable {
         self.init(base.flatMap { Self.isIdentifier(application) ? $0 + application : nil } ?? "")
     }
 
-    /// Returns whether a text can be the identifier of an application: one visible part of a path.
+    /// Returns whether a string can be the identifier of an application: one visible part of a path.
     package static func isIdentifier(_ text: String) -> Bool {
         !text.isEmpty && !text.hasPrefix(".")
             && text.unicodeScalars.allSatisfy { $0 != "/" && $0.value >= 0x20 && $0.value != 0x7F }

@@ -289,12 +289,12 @@ struct JSONScanner {
         if let scalar = Unicode.Scalar(unit) { return scalar }
         guard unit < 0xDC00, position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\\"),
             bytes[position + 1] == UInt8(ascii: "u")
-        else { throw error("half of a surrogate pair") }
+        else { throw error("unpaired surrogate") }
         position += 2
         let low = try hexUnit()
         guard (0xDC00...0xDFFF).contains(low),
             let scalar = Unicode.Scalar(0x10000 + ((UInt32(unit) - 0xD800) << 10) + (UInt32(low) - 0xDC00))
-        else { throw error("half of a surrogate pair") }
+        else { throw error("unpaired surrogate") }
         return scalar
     }
 

@@ -21,7 +21,7 @@ extension JSONValue {
     /// Returns the JSON as a string.
     public func text() -> String { text(.compact) }
 
-    /// The JSON text as a string.
+    /// Returns the JSON as a string, in this layout.
     package func text(_ layout: JSONLayout) -> String { String(decoding: serialized(layout), as: UTF8.self) }
 
     /// Appends the JSON.

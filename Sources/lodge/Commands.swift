@@ -37,7 +37,7 @@ let commandSyntax = CommandSyntax(
     root: CommandSpec(
         "lodge", "Sign in to OAuth accounts, get access tokens, and search a people directory.",
         discussion: """
-            lodge signs in to OAuth 2 and OpenID Connect providers and keeps the tokens fresh, for the terminal, for scripts and for other \
+            lodge signs in to OAuth 2 and OpenID Connect providers and refreshes their tokens, for the terminal, for scripts and for other \
             programs. It searches the users of Microsoft Graph, SCIM 2.0 and Google Workspace. To try it without an account, run \
             lodge demo. To set it up, add an account type with lodge providers add, and run lodge sign-in.
             """,

@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import DirectorySearch
 import OAuth2AccountStore
 

@@ -18,6 +18,13 @@ extension HelpText {
         ["", title + ":", ""] + lines.map { $0.isEmpty ? "" : "  " + $0 }
     }
 
+    /// Refresh tokens expire if no program uses them.
+    private var crontab: [String] {
+        block(
+            "Keep sign-ins that you rarely use (crontab; command -v lodge prints the path)",
+            ["0 6 * * 1 /usr/local/bin/lodge accounts refresh --all"])
+    }
+
     fileprivate var scripts: [String] {
         block(
             "Send a request",
@@ -27,13 +34,13 @@ extension HelpText {
                 "lodge token --header | curl -H @- https://graph.microsoft.com/v1.0/me",
             ])
             + paragraph(
-                "lodge request refreshes the token and repeats the request if the API rejects it. Pass a token by a pipe, a file or the "
+                "lodge request refreshes the token and repeats the request if the API rejects it. Pass a token through a pipe, a file or the "
                     + "environment, never as an argument: other users can read arguments.")
             + block("Run a program with the token in OAUTH2_ACCESS_TOKEN", ["lodge exec -- python3 report.py"])
             + block(
                 "Get a token that is valid for a while, with its expiry, or for SASL",
                 ["lodge token --min-validity 10m", "lodge token --output json", "lodge token --sasl xoauth2"])
-            + block("Keep sign-ins that you rarely use (crontab)", ["0 6 * * 1 /usr/bin/lodge accounts refresh --all"])
+            + crontab
             + paragraph("It prints only failures, and ends with 4 if an account needs a sign-in.")
             + block(
                 "In CI, as the application itself",
@@ -60,13 +67,13 @@ extension HelpText {
     fileprivate var storage: [String] {
         paragraph(
             "The accounts are in accounts.sqlite in the folder --store, otherwise LODGE_STORE, otherwise $XDG_DATA_HOME/lodge "
-                + "(~/.local/share/lodge). Their key is in accounts.key in the same folder, or where you choose. Offline copies of "
+                + "(~/.local/share/lodge). Their key is in accounts.key in the same folder, or in the location that you choose. Offline copies of "
                 + "directories are in this folder too, and are not encrypted. lodge status shows the paths, and lodge config the source "
                 + "of each value.")
             + block(
                 "Locations of the key",
                 [
-                    "key-file        a file of mode 0600 (the default); also for cron and SSH",
+                    "key-file        a file of mode 0600 (the default), for cron and SSH too",
                     "secret-service  the keyring of the desktop",
                     "keychain        the Keychain of macOS (not tested)",
                     "passphrase      a passphrase that you enter, or in LODGE_PASSPHRASE_FILE",
@@ -83,10 +90,10 @@ extension HelpText {
                 "PostgreSQL 12 or later can store the accounts of several hosts or containers: one of them refreshes a token for all, and "
                     + "all see a new account immediately. All machines need libpq and the same key: passphrase, fd:N, or a copy of the key "
                     + "file. Each command costs one connection, and a refresh a second one. If the server is unreachable, no command gets a "
-                    + "token. lodge refuses a password in --store, which other users can read.")
+                    + "token. lodge rejects a password in --store, because other users can read it.")
             + paragraph(
                 "Do not link to the database file. Copy or restore the folder as a whole, while no program uses it. lodge accounts salvage "
-                    + "copies the readable accounts of a damaged store. If the store cannot be written, lodge saves new tokens, sealed, in "
+                    + "copies the readable accounts of a damaged store. If the store cannot be written, lodge writes new tokens, encrypted, to "
                     + "accounts.rescue-…, and the next command imports them.")
     }
 
@@ -164,11 +171,9 @@ extension HelpText {
                     "sslcacertfile = OS-DEFAULT", "auth_mechanisms = XOAUTH2", "oauth2_access_token_eval =",
                     "  __import__(\"os\").popen(\"lodge token --account work\").read().strip()",
                 ])
+            + crontab
             + block(
-                "Keep sign-ins that you rarely use (crontab; command -v lodge prints the path)",
-                ["0 6 * * 1 /usr/local/bin/lodge accounts refresh --all"])
-            + block(
-                "Take an account from mutt_oauth2.py or oama",
+                "Import an account of mutt_oauth2.py or oama",
                 ["gpg --decrypt FILE | lodge accounts import --type work"])
             + block(
                 "Complete addresses from the directory: mutt and neomutt, then aerc",
@@ -177,10 +182,10 @@ extension HelpText {
                     "address-book-cmd = lodge search --output aerc %s",
                 ])
             + block(
-                "See the account types for a configuration of pizauth or oama",
+                "Print the account types for a configuration of pizauth or oama",
                 ["lodge accounts import ~/.config/pizauth.conf"])
             + paragraph(
-                "If the server refuses the token, lodge status shows its scopes, and lodge token --refresh gets another one."
+                "If the server rejects the token, lodge status shows its scopes, and lodge token --refresh gets another one."
             )
     }
 
@@ -194,9 +199,9 @@ extension HelpText {
                     "git clone https://gitlab.com/group/project.git",
                 ])
             + paragraph(
-                "Git asks lodge for every https host. lodge prints a token for the hosts of the account types: the host of the issuer, the hosts "
-                    + "of the endpoints, and resourceHosts in the settings. For other hosts it prints nothing, and git asks its next helper or "
-                    + "you. If a type has the host but you are not signed in, git shows the sign-in command.")
+                "Git calls lodge for every https host. lodge prints a token for the hosts of the account types: the host of the issuer, the hosts "
+                    + "of the endpoints, and resourceHosts in the settings. For other hosts it prints nothing, and git uses its next helper or "
+                    + "prompts you. If a type has the host but you are not signed in, git shows the sign-in command.")
             + paragraph(
                 "Git 2.46 and later send the token in the header field Authorization: Bearer, if the server offers that. Otherwise the "
                     + "token is the password. With several accounts, the user name in the URL selects one by its name or user name:"
@@ -204,7 +209,7 @@ extension HelpText {
             + block("Choose an account", ["git clone https://work@gitlab.com/group/project.git"])
             + paragraph(
                 "Without a user name, or with oauth2, lodge uses the active account. For a user name without an account, lodge prints no token. "
-                    + "If the server rejects a token, git tells lodge, and lodge refreshes it for the next command. A server on this machine "
-                    + "may use http.")
+                    + "If the server rejects a token, git reports this to lodge, and lodge refreshes the token for the next command. A server on this machine "
+                    + "can use http.")
     }
 }

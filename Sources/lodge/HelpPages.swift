@@ -51,7 +51,7 @@ extension ProgramReference {
 
     private static let files = [
         ("$XDG_CONFIG_HOME/lodge/settings.json", "the account types, unless --settings is given"),
-        ("$XDG_DATA_HOME/lodge/", "the sealed accounts and their key, unless --store is given"),
+        ("$XDG_DATA_HOME/lodge/", "the encrypted accounts and their key, unless --store is given"),
         (
             "$XDG_DATA_HOME/lodge/postgresql/HOST/DATABASE/",
             "the key of accounts in PostgreSQL, if --store is postgresql://HOST/DATABASE"
@@ -63,7 +63,7 @@ extension HelpText {
     /// The meaning of each format, in the order of ``OutputFormat``.
     private static let formatMeanings = [
         (OutputFormat.table, "aligned columns on a terminal; in a pipe separated by tabs, never cut, without color"),
-        (.json, "one array; one object for a single thing. Errors are objects on standard error"),
+        (.json, "one array, or one object for a single record. Errors are objects on standard error"),
         (.jsonLines, "one JSON value per line, immediately"),
         (
             .csv,
@@ -78,7 +78,7 @@ extension HelpText {
     fileprivate var options: [String] {
         section("Options", syntax.globalOptions.map { (name(of: $0), help(of: $0)) })
             + paragraph(
-                "Options may stand anywhere on the line; -- ends them. Each of these options, except --help, has an environment variable: "
+                "Options may appear anywhere on the line; -- ends them. Each of these options, except --help, has an environment variable: "
                     + "LODGE_CA_FILE is --ca-file. See lodge help environment.")
     }
 
@@ -106,17 +106,17 @@ extension HelpText {
         return section("Formats", Self.formatMeanings.map { ($0.0.rawValue, $0.1) })
             + paragraph(
                 "A format never changes automatically: it is the table, in a pipe too, unless --output (-o) or LODGE_OUTPUT "
-                    + "says otherwise. A command refuses a format that it does not have. Names in JSON, CSV and TSV are those "
-                    + "of the directory; --fields chooses exactly the fields. Messages go to standard error, and --quiet "
-                    + "leaves them out.")
+                    + "says otherwise. A command rejects a format that it does not support. Names in JSON, CSV and TSV are from "
+                    + "the directory; --fields selects exactly the fields. Messages are written to standard error; --quiet "
+                    + "omits them.")
             + section("JSON of each command", shapes)
             + section(
                 "JSON of an error, on standard error",
                 [
                     (
                         "error",
-                        "object: status (exit status), message, reason, hint, code (of the provider), requestId; those without "
-                            + "a value are missing"
+                        "object: status (exit status), message, reason, hint, code (of the provider), requestId; members without "
+                            + "a value are omitted"
                     )
                 ])
             + paragraph("Without JSON: \(others.joined(separator: ", ")).")
@@ -132,7 +132,8 @@ extension HelpText {
         paragraph(
             "lodge reads --settings FILE, otherwise LODGE_SETTINGS, otherwise settings.json or settings.plist in "
                 + "$XDG_CONFIG_HOME/lodge (~/.config/lodge). Without a file, lodge sign-in TYPE "
-                + "works only for a preset that requires no key. JSON may have comments. An unknown key is an error. An error in one type does not disable the others: lodge providers shows it. "
+                + "works only for a preset that requires no key. JSON can have comments. An unknown key is an error. An error in one "
+                + "type does not disable the others: lodge providers shows it. "
                 + "lodge help settings KEY explains a key.")
             + [
                 "", "  {", #"    "defaultType": "work","#, #"    "types": {"#, #"      "work": {"#,
@@ -143,7 +144,7 @@ extension HelpText {
                 #"        "graphAPI": "https://graph.microsoft.com/""#, "      }", "    }", "  }",
             ]
             + paragraph(
-                "A service with a token that you supply needs only its address: directoryBase with directory (scim), graphAPI, or "
+                "A service with a token that you supply needs only its URL: directoryBase with directory (scim), graphAPI, or "
                     + "resourceHosts, the hosts of an API. To sign in to such a type: lodge sign-in TYPE --with-token."
             )
             + section(

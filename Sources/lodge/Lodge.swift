@@ -1,6 +1,6 @@
 import CommandLineKit
 import OAuth2AccountStore
-import Platform
+import LodgePlatform
 import Dispatch
 
 @main enum Lodge {

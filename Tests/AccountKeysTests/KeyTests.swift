@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import AccountKeys
-import Platform
+import LodgePlatform
 
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct KeyTests {

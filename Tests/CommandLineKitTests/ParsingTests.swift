@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import Testing
 
 @testable import CommandLineKit
@@ -104,8 +104,8 @@ import Testing
             ("search -x", "unknown option -x", "write -- before words that begin with a dash", "lodge help search"),
             ("me --limit=secret", "unknown option --limit", nil, "lodge help me"),
             ("me --tokn=secret", "unknown option --tokn", nil, "lodge help me"),
-            ("search --quiet=secret", "--quiet takes no value", "it is there or it is not", "lodge help search"),
-            ("sign-in -d=secret", "-d takes no value", "it is there or it is not", "lodge help sign-in"),
+            ("search --quiet=secret", "--quiet takes no value", "it is a flag", "lodge help search"),
+            ("sign-in -d=secret", "-d takes no value", "it is a flag", "lodge help sign-in"),
             (
                 "search --limit", "--limit needs a value", "write --limit N, or --limit=VALUE if it begins with a dash",
                 "lodge help search"

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import Testing
 
 @testable import CommandLineKit

@@ -13,12 +13,12 @@ import Testing
 
     /// Serves content with an ETag and ranges, and ends the first responses after the given numbers of bytes.
     private func server(
-        _ content: Data, tag: String? = "\"v1\"", cuts: [Int] = [], honours: Bool = true, fields: String = ""
+        _ content: Data, tag: String? = "\"v1\"", cuts: [Int] = [], honors: Bool = true, fields: String = ""
     ) throws -> ScriptedServer {
         try ScriptedServer { connection, number in
             while let request = connection.readRequest() {
                 var start = 0
-                if honours, let range = request.values("Range").first, request.values("If-Range").first == tag {
+                if honors, let range = request.values("Range").first, request.values("If-Range").first == tag {
                     start = Int(range.dropFirst(6).dropLast()) ?? 0
                 }
                 guard start < content.count || start == 0 else {

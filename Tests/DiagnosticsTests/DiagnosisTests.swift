@@ -13,7 +13,7 @@ import AccountKeys
 import ProviderSettings
 import SealedStorage
 @testable import Diagnostics
-import Platform
+import LodgePlatform
 
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct DiagnosisTests {

@@ -11,7 +11,7 @@ import AccountKeys
 import ProviderSettings
 import SealedStorage
 @testable import Diagnostics
-import Platform
+import LodgePlatform
 
 /// Tests proxies and certificates on the way to a provider, and the checks without settings.
 @Suite(.timeLimit(.scaled(minutes: 5)))

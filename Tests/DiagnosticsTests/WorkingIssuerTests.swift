@@ -3,7 +3,7 @@ import Foundation
 import HTTPExchange
 import OAuth2AccountStore
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 import StoreTestSupport
 import StrictJSON

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import StrictJSON
 import Testing
 

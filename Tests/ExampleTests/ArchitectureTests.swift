@@ -17,7 +17,9 @@ import Testing
         var modules: [String: Set<String>] = [:]
         for match in try text("Package.swift").matches(of: target) where folders.contains(String(match.1)) {
             let names = (match.2 ?? "").matches(of: #/"(\w+)"/#).map { String($0.1) }
-            modules[String(match.1)] = Set(names).intersection(folders).subtracting(["COpenSSL", "CSQLite", "CNCurses"])
+            modules[String(match.1)] = Set(names).intersection(folders).subtracting([
+                "CLodgeOpenSSL", "CLodgeSQLite", "CNCurses",
+            ])
         }
         return modules
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FleetStorage
 
-/// Broken connections.
+/// Tests a storage whose connection to PostgreSQL breaks.
 @Suite(.enabled(if: TestServer.url != nil), .serialized, .timeLimit(.scaled(minutes: 2)))
 struct BrokenConnectionTests {
     @Test func `a storage reconnects when the server ends its connections`() async throws {
@@ -21,11 +21,12 @@ struct BrokenConnectionTests {
         #expect(try await storage.changes(after: 0)?.map(\.kind) == [.added, .tokens, .removed])
     }
 
-    @Test func `a change that the server rolled back is made once`() async throws {
+    @Test func `a change that the server rolled back is retried and saved once`() async throws {
         let schema = TestSchema()
         let storage = try schema.storage()
         _ = try await storage.insert(record("a"))
-        // Every odd change ends its own connection before it is saved. A rollback does not reset a sequence.
+        // The trigger ends the connection of each odd-numbered insert before the commit. A rollback does not reset a
+        // sequence, so the retry has an even number and succeeds.
         try TestServer.connect().execute(
             """
             CREATE SEQUENCE \(schema.name).times;
@@ -47,7 +48,8 @@ struct BrokenConnectionTests {
         let schema = TestSchema()
         let proxy = try Proxy(to: TestServer.url)
         let storage = try schema.storage(TestServer.url { $0.port = Int(proxy.port) })
-        // Now every statement is prepared, so the proxy loses the result of the change itself.
+        // These calls prepare every statement. The next result that the proxy discards is then the result of the change
+        // itself.
         _ = try await storage.insert(record("a"))
         _ = try await storage.replace(record("a", revision: 2), kind: .tokens)
         _ = try await storage.insert(record("b"))
@@ -68,7 +70,7 @@ struct BrokenConnectionTests {
         #expect(proxy.lost == 3)
     }
 
-    @Test func `an error says that a change is uncertain when the server is unreachable after it`() async throws {
+    @Test func `the error says that the change may be saved if the server is unreachable after it`() async throws {
         let schema = TestSchema()
         let proxy = try Proxy(to: TestServer.url)
         let storage = try PostgreSQLStorage(
@@ -83,18 +85,18 @@ struct BrokenConnectionTests {
         #expect(try await schema.storage().record("a")?.revision == 3)
     }
 
-    @Test func `the holder gets the locks of a broken connection again if they are free`() async throws {
+    @Test func `a storage takes the free locks of its broken connection again`() async throws {
         let schema = TestSchema()
         let (storage, other) = (try schema.storage(), try schema.storage())
         _ = try await storage.insert(record("a"))
         let kept = try await storage.lock("a", timeout: .zero)
         #expect(try schema.endHolder(of: "a") == .integer(1))
-        // With its next lock, the holder opens a new session, which takes all free locks again.
+        // To take the next lock, the storage opens a new session, which first takes the free locks of the old one.
         try await storage.lock("b", timeout: .zero).release()
         await #expect(throws: StorageError.self) { try await other.lock("a", timeout: .zero) }
         #expect(try schema.endHolder(of: "a") == .integer(1))
         let taken = try await other.lock("a", timeout: .zero)
-        // Both rely on the lock, but only one saves.
+        // Both storages rely on their lock, but only the first one saves revision 2.
         #expect(try await other.replace(record("a", revision: 2, [2]), kind: .tokens) == 2)
         #expect(try await storage.replace(record("a", revision: 2, [3]), kind: .tokens) == nil)
         kept.release()
@@ -103,17 +105,17 @@ struct BrokenConnectionTests {
         try await storage.lock("a", timeout: .seconds(TestTime.seconds(30))).release()
     }
 
-    @Test func `a lock whose connection broke is not confirmed, and the other locks are`() async throws {
+    @Test func `confirm() throws only for a lock whose connection broke`() async throws {
         let schema = TestSchema()
         let (storage, other) = (try schema.storage(), try schema.storage())
         let lock = try await storage.lock("a", timeout: .zero)
         try await lock.confirm()
         #expect(try schema.endHolder(of: "a") == .integer(1))
-        // This lock is of the session that follows, which takes the first lock again.
+        // The second lock opens a new session, which also takes the first lock again.
         let next = try await storage.lock("b", timeout: .zero)
         try await next.confirm()
         next.release()
-        // Another process could have had the lock in between.
+        // Another process could have held the first lock before the new session took it.
         let error = await #expect(throws: StorageError.self) { try await lock.confirm() }
         #expect(error?.kind == .busy)
         #expect(error?.reason.contains("the connection that held the lock broke") == true)
@@ -124,7 +126,7 @@ struct BrokenConnectionTests {
         again.release()
     }
 
-    @Test func `a lock whose idle connection broke is not confirmed`() async throws {
+    @Test func `confirm() throws if the connection of the lock broke while it was idle`() async throws {
         let schema = TestSchema()
         let storage = try schema.storage()
         let lock = try await storage.lock("a", timeout: .zero)
@@ -151,7 +153,7 @@ struct BrokenConnectionTests {
         #expect(try schema.ask("SELECT count(*) FROM ~.facts WHERE name LIKE 'lease:%'") == .integer(0))
     }
 
-    @Test func `the end of a confirmed lock returns when its lease has ended`() async throws {
+    @Test func `end() of a confirmed lock returns after the lease has ended`() async throws {
         let schema = TestSchema()
         let lock = try await schema.storage().lock("a", timeout: .zero)
         try await lock.confirm()
@@ -160,7 +162,7 @@ struct BrokenConnectionTests {
         try await schema.storage().lock("a", timeout: .zero).release()
     }
 
-    @Test func `the end of a lock waits for its release`() async throws {
+    @Test func `end() waits until the lock is released`() async throws {
         let schema = TestSchema()
         let (storage, other) = (try schema.storage(), try schema.storage())
         for _ in 0..<20 {
@@ -173,7 +175,7 @@ struct BrokenConnectionTests {
         }
     }
 
-    @Test func `a lease that ends after the time limit ends the wait after ten seconds`() async throws {
+    @Test func `lock() stops waiting after ten seconds if a lease ends after the timeout`() async throws {
         let schema = TestSchema()
         let lock = try await schema.storage().lock("a", timeout: .zero)
         try await lock.confirm()
@@ -194,7 +196,7 @@ struct BrokenConnectionTests {
         let lock = try await schema.storage(leaseDuration: .seconds(600)).lock("a", timeout: .zero)
         try await lock.confirm()
         #expect(try schema.endHolder(of: "a") == .integer(1))
-        // Longer than two minutes is from before a change of the clock.
+        // The storage ignores a lease of more than two minutes: it was saved before a change of the server's clock.
         try await other.lock("a", timeout: .zero).release()
         try schema.setLeaseEnd("interval '1 minute'")
         await #expect(throws: StorageError.self) { try await other.lock("a", timeout: .zero) }
@@ -208,7 +210,7 @@ struct BrokenConnectionTests {
         next.release()
     }
 
-    @Test func `a listener checks an idle server and misses no change`() async throws {
+    @Test func `a listener repeats LISTEN on an idle connection and misses no change`() async throws {
         let schema = TestSchema()
         let storage = try schema.storage()
         _ = try await storage.insert(record("a"))
@@ -244,12 +246,12 @@ struct BrokenConnectionTests {
         var calls = notifications.makeAsyncIterator()
         _ = await calls.next()
         #expect(try schema.terminate("LISTEN \(schema.name)") == .integer(1))
-        // The listener calls it without a change.
+        // After it reconnects, the listener calls the watcher even if there was no change.
         _ = await calls.next()
         _ = try await other.insert(record("b"))
         _ = await calls.next()
         watch?.release()
-        // Without watchers the session ends.
+        // Without watchers, the listener ends its session.
         try await until {
             try schema.ask(
                 "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query = 'LISTEN ~'")

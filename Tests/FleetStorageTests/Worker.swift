@@ -5,7 +5,7 @@ import Synchronization
 
 /// The program `store-process`. Deinitialization kills it.
 ///
-/// Sendable is sound: the process is started in `init`, and afterwards only signalled.
+/// Sendable is sound: the process is started in `init`, and afterwards only signaled.
 final class Worker: @unchecked Sendable {
     private let process = Process()
     private let input = Pipe()
@@ -62,10 +62,10 @@ final class Worker: @unchecked Sendable {
     }
 
     /// Kills the process immediately, between any two instructions.
-    func kill() { if process.isRunning { signalled(process.processIdentifier) } }
+    func kill() { if process.isRunning { signaled(process.processIdentifier) } }
 }
 
-private func signalled(_ process: Int32) { kill(process, SIGKILL) }
+private func signaled(_ process: Int32) { kill(process, SIGKILL) }
 
 /// A token endpoint on loopback: it rotates refresh tokens and ends the chain when one is used twice.
 final class RotatingProvider: Sendable {

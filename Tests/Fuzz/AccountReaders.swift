@@ -1,6 +1,6 @@
 import JOSE
 @testable import OAuth2AccountStore
-import Platform
+import LodgePlatform
 import SealedStorage
 import StrictJSON
 

@@ -1,7 +1,7 @@
 @testable import CurlHTTP
 import HTTPExchange
 @testable import LoopbackHTTP
-import Platform
+import LodgePlatform
 
 let connectionReaders = [
     FuzzReader(

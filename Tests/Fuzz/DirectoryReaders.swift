@@ -1,6 +1,6 @@
 @testable import DirectorySearch
 import HTTPExchange
-import Platform
+import LodgePlatform
 import StrictJSON
 
 let directoryReaders = [

@@ -1,5 +1,5 @@
 @testable import JOSE
-import Platform
+import LodgePlatform
 import StrictJSON
 
 let joseReaders = [

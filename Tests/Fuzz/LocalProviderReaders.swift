@@ -1,5 +1,5 @@
 @testable import LocalProvider
-import Platform
+import LodgePlatform
 import StrictJSON
 
 let localProviderReaders = [

@@ -1,6 +1,6 @@
 import HTTPExchange
 @testable import OAuth2Protocol
-import Platform
+import LodgePlatform
 import StrictJSON
 
 let protocolReaders = [

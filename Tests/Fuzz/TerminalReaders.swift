@@ -1,5 +1,5 @@
 @testable import CommandLineKit
-import Platform
+import LodgePlatform
 @testable import TerminalBrowser
 
 let terminalReaders = [

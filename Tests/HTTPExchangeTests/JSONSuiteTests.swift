@@ -5,7 +5,7 @@ import Testing
 
 private let suite = SharedFolder.url("suites/json")
 
-/// Tests the texts of nst/JSONTestSuite.
+/// Tests the JSON parsers with the files of nst/JSONTestSuite.
 @Suite(.enabled(if: suite != nil, "the folder with the published suites does not exist"))
 struct JSONSuiteTests {
     private func files(_ folder: String) throws -> [(name: String, bytes: [UInt8])] {
@@ -15,8 +15,9 @@ struct JSONSuiteTests {
         }
     }
 
-    /// The optional texts that are accepted. Numbers keep their digits and have no maximum, and a byte order mark is
-    /// skipped.
+    /// The files that a parser may accept or reject, and that these parsers accept.
+    ///
+    /// The parsers keep the digits of numbers, which have no maximum, and skip a byte order mark.
     private static let accepted: Set<String> = [
         "i_number_double_huge_neg_exp.json", "i_number_huge_exp.json", "i_number_neg_int_huge_exp.json",
         "i_number_pos_double_huge_exp.json", "i_number_real_neg_overflow.json", "i_number_real_pos_overflow.json",
@@ -24,7 +25,7 @@ struct JSONSuiteTests {
         "i_number_very_big_negative_int.json", "i_structure_UTF-8_BOM_empty_object.json",
     ]
 
-    @Test func `each text is accepted or rejected as its file name requires`() throws {
+    @Test func `the parsers accept or reject each file as its name requires`() throws {
         let files = try files("test_parsing")
         #expect(files.count == 318)
         for (name, bytes) in files {
@@ -34,7 +35,7 @@ struct JSONSuiteTests {
             case "n": #expect(value == nil, "\(name)")
             default: #expect((value != nil) == Self.accepted.contains(name), "\(name)")
             }
-            // The other readers accept the same texts.
+            // The other parsers accept the same texts. `JSONListText` requires an object.
             let slice = try? JSONSlice(parsing: bytes)
             #expect((slice != nil) == (value != nil), "\(name)")
             #expect(slice?.value == value, "\(name)")
@@ -49,7 +50,7 @@ struct JSONSuiteTests {
         }
     }
 
-    /// The texts that some parsers change, and their values here; `nil` for rejected texts.
+    /// The expected value of each file that some parsers change. `nil` if `JSONValue` rejects the file.
     private static let values: [String: JSONValue?] = [
         "number_-9223372036854775808.json": "[-9223372036854775808]",
         "number_-9223372036854775809.json": "[-9223372036854775809]", "number_1.0.json": "[1.0]",
@@ -58,20 +59,20 @@ struct JSONSuiteTests {
         "number_10000000000000000999.json": "[10000000000000000999]", "number_1e-999.json": "[1E-999]",
         "number_1e6.json": "[1E6]", "number_9223372036854775807.json": "[9223372036854775807]",
         "number_9223372036854775808.json": "[9223372036854775808]",
-        // Names are compared byte by byte, and duplicates remain.
+        // `JSONValue` compares names byte by byte, and keeps duplicates.
         "object_key_nfc_nfd.json": "{\"\u{E9}\":\"NFC\",\"e\u{301}\":\"NFD\"}",
         "object_key_nfd_nfc.json": "{\"e\u{301}\":\"NFD\",\"\u{E9}\":\"NFC\"}",
         "object_same_key_different_values.json": #"{"a":1,"a":2}"#,
         "object_same_key_same_value.json": #"{"a":1,"a":1}"#,
         "object_same_key_unclear_values.json": #"{"a":0, "a":-0}"#,
-        // A lone surrogate is not a character, and invalid UTF-8 is not text.
+        // `JSONValue` rejects unpaired surrogates and invalid UTF-8.
         "string_1_escaped_invalid_codepoint.json": nil, "string_1_invalid_codepoint.json": nil,
         "string_2_escaped_invalid_codepoints.json": nil, "string_2_invalid_codepoints.json": nil,
         "string_3_escaped_invalid_codepoints.json": nil, "string_3_invalid_codepoints.json": nil,
         "string_with_escaped_NULL.json": #"["A\u0000B"]"#,
     ].mapValues { text in text.flatMap { try? JSONValue(parsing: $0) } }
 
-    @Test func `texts that some parsers change keep their digits, names and duplicates`() throws {
+    @Test func `parsing keeps the digits, names and duplicates that some parsers change`() throws {
         let files = try files("test_transform")
         #expect(files.count == 22 && Set(files.map(\.name)) == Set(Self.values.keys))
         for (name, bytes) in files {

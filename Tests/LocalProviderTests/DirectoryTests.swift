@@ -56,7 +56,7 @@ extension GraphResponse {
     }
 }
 
-@Test func `each user except the head and the guests has a manager earlier in the table`() {
+@Test func `each user except the first one and the guests has a manager earlier in the table`() {
     for (index, user) in users.all.enumerated() {
         #expect((user.manager == nil) == (index == 0 || user.isGuest))
         if let manager = user.manager {
@@ -90,7 +90,7 @@ extension GraphResponse {
     ("/Users/%61da@contoso.example", "Ada Lovelace"), ("/users('ada@contoso.example')", "Ada Lovelace"),
     ("/users/amal.haddad_partner.example%23EXT%23@contoso.example", "Amal Haddad"),
 ])
-func `a user is found by name with any escaping`(path: String, name: String) {
+func `a user is found by an escaped or unescaped user principal name`(path: String, name: String) {
     #expect(ask(path).object?["displayName"]?.string == name)
 }
 
@@ -121,18 +121,18 @@ func `a user is found by name with any escaping`(path: String, name: String) {
     ("/users?$expand=photo", 400, "ExpandNotSupported"),
     ("/users?$count=yes", 400, "BadRequest"), ("/users/$count", 400, "Request_BadRequest"),
 ])
-func `invalid requests receive Graph's errors`(path: String, status: Int, code: String) {
+func `failed requests receive Graph's status and error code`(path: String, status: Int, code: String) {
     let failure = ask(path).failure
     #expect(failure?.status == status)
     #expect(failure?.code == code)
     #expect(failure?.message.isEmpty == false)
 }
 
-@Test func `a method other than GET receives 405`() {
+@Test func `a request with a method other than GET receives 405`() {
     #expect(ask("/users", method: "DELETE").failure?.status == 405)
 }
 
-@Test func `a default query has at most 15 clauses`() {
+@Test func `a filter of more than 15 clauses requires an advanced query`() {
     func filter(_ count: Int) -> String {
         "/users?$filter=" + Array(repeating: "surname%20eq%20'a'", count: count).joined(separator: "%20or%20")
     }
@@ -191,7 +191,7 @@ func `following the next links returns each user once`(top: Int) throws {
     }
 }
 
-@Test func `advanced queries require ConsistencyLevel and $count`() {
+@Test func `an advanced filter requires $count, and $search does not`() {
     #expect(
         ask("/users?$filter=endswith(mail,'ada@contoso.example')&$count=true", eventual: true).names == ["Ada Lovelace"]
     )
@@ -250,7 +250,7 @@ func `permissions determine the accessible resources`(permissions: Set<String>, 
     if status != nil { #expect(answer.failure?.code == "Authorization_RequestDenied") }
 }
 
-@Test func `strict mode hides other properties from basic readers`() throws {
+@Test func `User.ReadBasic.All returns only basic properties of other users if the rest is withheld`() throws {
     var strict = GraphResources(contents: DirectoryContents(users))
     strict.withholdsNonBasicProperties = true
     let basic = DirectoryPrincipal(user: 0, permissions: ["User.ReadBasic.All"])
@@ -264,7 +264,7 @@ func `permissions determine the accessible resources`(permissions: Set<String>, 
 
 // MARK: HTTP
 
-@Test func `errors have Graph's format with both request IDs`() async throws {
+@Test func `errors have Graph's format with request-id and client-request-id`() async throws {
     let clock = HandClock()
     let signIn = SignIn(try await provider { $0.now = { clock.now() } })
     let token = try await signIn.tokens().accessToken

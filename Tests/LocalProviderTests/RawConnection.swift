@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 #if canImport(Darwin)
     import Darwin

@@ -153,3 +153,58 @@ func `.default adds the application's permissions and stays in the scope`(scope:
     #expect(try await signIn.token(form).status == 200)
     #expect(try await signIn.token(form).error == "invalid_grant")
 }
+
+// MARK: Policies
+
+@Test func `a policy has the metadata, the claims and the tokens of Azure AD B2C`() async throws {
+    let signIn = SignIn(try await provider { $0.approvesRequests = true })
+    let base = signIn.provider.issuer.absoluteString
+    let metadata = try await signIn.get("/contoso.example/B2C_1_signin/v2.0/.well-known/openid-configuration").json
+    #expect(metadata["issuer"]?.string == "\(base)/\(tenant)/v2.0/")
+    #expect(metadata["authorization_endpoint"]?.string == "\(base)/\(tenant)/B2C_1_signin/oauth2/v2.0/authorize")
+    #expect(metadata["jwks_uri"]?.string == "\(base)/\(tenant)/B2C_1_signin/discovery/v2.0/keys")
+    #expect(metadata["device_authorization_endpoint"] == nil)
+    let url = try signIn.url().absoluteString.replacing(
+        "/authorize?", with: "/\(tenant)/B2C_1_signin/oauth2/v2.0/authorize?")
+    let redirect = try await transport.send(HTTPRequest(.get, try #require(URL(string: url))))
+    let location = try #require(redirect.fields["Location"].flatMap { URL(string: $0) })
+    let code = try #require(FormFields(parsing: location.query(percentEncoded: true) ?? "")?["code"])
+    let answer = try await signIn.post(
+        "/\(tenant)/b2c_1_signin/oauth2/v2.0/token",
+        [
+            "client_id": "lodge", "grant_type": "authorization_code", "code": code,
+            "redirect_uri": signIn.redirectURI, "code_verifier": signIn.verifier, "client_info": "1",
+        ])
+    let user = try #require(signIn.provider.user(at: 0))
+    #expect(try claims(answer).issuer == "\(base)/\(tenant)/v2.0/")
+    #expect(try claims(answer).string("tfp") == "b2c_1_signin")
+    let info = try JSONValue(parsing: try #require(answer["client_info"].flatMap { Base64URL.decode($0) }))
+    #expect(info == ["uid": .string("\(user.id)-b2c_1_signin"), "utid": .string(tenant)])
+    // The refresh token is valid only at its policy.
+    let refresh = [
+        "client_id": "lodge", "grant_type": "refresh_token", "refresh_token": answer.refreshToken,
+    ]
+    for path in ["/\(tenant)/B2C_1_edit/oauth2/v2.0/token", "/\(tenant)/oauth2/v2.0/token", "/token"] {
+        #expect(try await signIn.post(path, refresh).error == "invalid_grant")
+    }
+    #expect(try await signIn.post("/\(tenant)/B2C_1_signin/oauth2/v2.0/token", refresh).status == 200)
+}
+
+@Test func `only the own tenant has policies, and a policy has no codes for devices`() async throws {
+    let signIn = SignIn(try await provider())
+    for path in ["common/B2C_1_signin", "fabrikam.example/B2C_1_signin", "\(tenant)/signin"] {
+        #expect(try await signIn.get("/\(path)/v2.0/.well-known/openid-configuration").status == 404)
+    }
+    let device = ["client_id": "lodge", "scope": "openid"]
+    #expect(try await signIn.post("/\(tenant)/oauth2/v2.0/devicecode", device).status == 200)
+    #expect(try await signIn.post("/\(tenant)/B2C_1_signin/oauth2/v2.0/devicecode", device).status == 404)
+}
+
+@Test func `two providers have keys with different identifiers`() async throws {
+    var identifiers: Set<String> = []
+    for _ in 0..<2 {
+        let keys = try await SignIn(try await provider { $0.signingKey = nil }).get("/jwks").json["keys"]?.array
+        identifiers.insert(try #require(keys?.first?.object?["kid"]?.string))
+    }
+    #expect(identifiers.count == 2)
+}

@@ -249,3 +249,17 @@ func `a client authenticates with exactly one method`(
         #expect(response.json["error"]?.string == "invalid_request")
     }
 }
+
+@Test func `additional scopes are offered and granted, and allow nothing in the directory`() async throws {
+    let scope = "https://api.example/tasks.read"
+    let signIn = SignIn(
+        try await provider { $0.additionalScopes = [scope, "read:user"] }, scope: "openid \(scope) read:user")
+    let offered = try await signIn.get("/.well-known/openid-configuration").json["scopes_supported"]?.array
+    #expect(offered?.contains(.string(scope)) == true)
+    let answer = try await signIn.tokens()
+    #expect(answer["scope"] == "openid \(scope) read:user")
+    #expect(try await signIn.get("/v1.0/me", token: answer.accessToken).status == 403)
+    let other = SignIn(signIn.provider, scope: "tasks.read")
+    let redirect = try await transport.send(HTTPRequest(.get, try other.url()))
+    #expect(redirect.fields["Location"]?.contains("error=invalid_scope") == true)
+}

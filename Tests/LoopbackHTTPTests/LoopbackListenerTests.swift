@@ -55,7 +55,7 @@ private func get(_ path: String, _ port: UInt16, _ more: String = "") -> String 
     #expect(!received.contains("GET /3 "))
 }
 
-@Test func `content up to the limit arrives, and more receives 413`() async throws {
+@Test func `content up to bodyBytes is accepted, and larger content receives 413`() async throws {
     var limits = LoopbackListener.Limits()
     limits.bodyBytes = 100_000
     let listener = try LoopbackListener(limits: limits) {
@@ -118,7 +118,7 @@ private func get(_ path: String, _ port: UInt16, _ more: String = "") -> String 
     ("POST / HTTP/1.1\r\nHost: H\r\nExpect: magic\r\nContent-Length: 1\r\n\r\nx", 417),
     ("CONNECT H HTTP/1.1\r\nHost: H\r\n\r\n", 501),
 ])
-func `malformed requests receive an error status`(raw: String, status: Int) async throws {
+func `unusual valid requests receive 200, and invalid requests an error status`(raw: String, status: Int) async throws {
     let listener = try LoopbackListener { echo($0) }
     let request = raw.replacingOccurrences(of: "H\r\n", with: "127.0.0.1:\(listener.port)\r\n")
         .replacingOccurrences(of: "H\n", with: "127.0.0.1:\(listener.port)\n")
@@ -126,7 +126,7 @@ func `malformed requests receive an error status`(raw: String, status: Int) asyn
     #expect(try await exchange(port: listener.port, request)?.status == status)
 }
 
-@Test func `too many header fields receive 431`() async throws {
+@Test func `a request with too many header fields receives 431`() async throws {
     let listener = try LoopbackListener { echo($0) }
     let many = String(repeating: "A: b\r\n", count: 101)
     #expect(try await exchange(port: listener.port, get("/", listener.port, many))?.status == 431)
@@ -151,7 +151,7 @@ func `malformed requests receive an error status`(raw: String, status: Int) asyn
         let answer = try await exchange(port: port, "GET / HTTP/1.1\r\nHost: \(host):\(port)\r\n\r\n")
         #expect(answer?.status == 200)
     }
-    // Without IPv6 there is only one family.
+    // On a machine without IPv6, the listener has only an IPv4 socket.
     guard (try? LoopbackListener(host: "::1", handler: { echo($0) })) != nil else { return }
     let six = try await exchange(port: port, "GET / HTTP/1.1\r\nHost: [::1]:\(port)\r\n\r\n", address: "::1")
     #expect(six?.status == 200)
@@ -162,7 +162,7 @@ func `a listener accepts only loopback hosts`(host: String) {
     #expect(throws: LoopbackError.notLoopback(host: host)) { try LoopbackListener(host: host) { echo($0) } }
 }
 
-@Test func `a port in use is an error with its remedy`() throws {
+@Test func `a port in use throws portTaken, which suggests a different port`() throws {
     let first = try LoopbackListener { echo($0) }
     let error = #expect(throws: LoopbackError.self) { try LoopbackListener(port: first.port) { echo($0) } }
     #expect(error == .portTaken(first.port))
@@ -248,7 +248,7 @@ private func quietPort() throws -> UInt16 {
 @Test func `shutDown() cancels handlers and sends their responses`() async throws {
     let (entered, continuation) = AsyncStream<Void>.makeStream()
     var limits = LoopbackListener.Limits()
-    // With many parallel tests, a cancelled handler can wait for its turn.
+    // While many tests run in parallel, a cancelled handler may resume only after several seconds.
     limits.closingTime = .seconds(30)
     let listener = try LoopbackListener(limits: limits) { _ in
         continuation.yield()

@@ -1,8 +1,8 @@
-import Platform
+import LodgePlatform
 import Testing
 
 @testable import LoopbackHTTP
-@testable import Platform
+@testable import LodgePlatform
 
 /// The owner of the other end of a connection.
 struct LoopbackPeerTests {

@@ -1,6 +1,6 @@
 import HTTPExchange
 import JOSE
-import Platform
+import LodgePlatform
 import StrictJSON
 import Testing
 

@@ -1,12 +1,12 @@
 import JOSE
-import Platform
+import LodgePlatform
 import StrictJSON
 import TestSupport
 import Testing
 
 @testable import OAuth2Protocol
 
-/// Tests the published header and claims of ID tokens.
+/// Tests the validation of headers and claims with the cases of id-token-claims.json, and the rules for Entra.
 struct IDTokenClaimTests {
     static let file = VectorFile("id-token-claims", deep: ["context"])
 
@@ -70,7 +70,7 @@ struct IDTokenClaimTests {
                     try validation.check(header: ["alg": "RS256"], claims: claims(tenant), now: 0)
                 } == .issuerMismatch)
         }
-        // A path that is not a GUID is not a tenant, although it matches the template.
+        // The tenant in the issuer must be a GUID, even if `tid` has the same value.
         #expect(
             rejectedKind { () throws(IDTokenError) in
                 try validation.check(header: ["alg": "RS256"], claims: claims("t1", issuer: "t1"), now: 0)
@@ -81,7 +81,7 @@ struct IDTokenClaimTests {
         ("common", true, true), ("organizations", true, false), ("consumers", false, true),
         ("72f988bf-86f1-41af-91ab-2d7cd011db47", true, false), ("contoso.com", true, true),
     ])
-    func `an Entra authority accepts the users of its tenants`(path: String, organization: Bool, personal: Bool) {
+    func `an ID token must be from a tenant of the Entra authority`(path: String, organization: Bool, personal: Bool) {
         var validation = IDTokenValidation(
             issuer: "https://login.microsoftonline.com/{tenantid}/v2.0", clientID: "c")
         validation.tenants = EntraTenants(authority: "https://login.microsoftonline.com/\(path)")

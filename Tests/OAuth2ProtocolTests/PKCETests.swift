@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import JOSE
 import StrictJSON
 import TestSupport

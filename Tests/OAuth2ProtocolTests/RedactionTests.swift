@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import Foundation
 import HTTPExchange
 import JOSE
@@ -22,7 +22,7 @@ struct RedactionTests {
     static func secret(_ name: String) -> String { secrets.first { $0.0 == name }?.1 ?? "" }
 
     /// Creates one value of each type that can contain a secret.
-    static func artefacts() throws -> [Any] {
+    static func artifacts() throws -> [Any] {
         let access = secret("access_token"), refresh = secret("refresh_token"), id = secret("id_token")
         let code = secret("code"), clientSecret = secret("client_secret")
         var server = PKCETests.server
@@ -106,14 +106,14 @@ struct RedactionTests {
         ].compactMap { $0 }
     }
 
-    private func expectNoSecret(_ text: String, _ artefact: Any, sourceLocation: SourceLocation = #_sourceLocation) {
+    private func expectNoSecret(_ text: String, _ artifact: Any, sourceLocation: SourceLocation = #_sourceLocation) {
         for (name, secret) in Self.secrets {
             let forms = [
                 secret, String(secret.prefix(8)), Data(secret.utf8).base64EncodedString(), FormEncoding.encode(secret),
             ]
             for form in forms {
                 #expect(
-                    !text.contains(form), "\(type(of: artefact)) shows \(name)", sourceLocation: sourceLocation)
+                    !text.contains(form), "\(type(of: artifact)) shows \(name)", sourceLocation: sourceLocation)
             }
         }
     }
@@ -122,16 +122,16 @@ struct RedactionTests {
 
     @Test(arguments: cases)
     func `secrets do not appear in descriptions of protocol values`(vector: VectorCase) throws {
-        let artefacts = try Self.artefacts()
+        let artifacts = try Self.artifacts()
         #expect(vector.expect["contains_no_secret"] == true || vector.expect["exact"] == "[redacted]")
         switch vector.id {
         case "RD-003":
-            for artefact in artefacts { expectNoSecret(String(reflecting: artefact) + "\(artefact)", artefact) }
+            for artifact in artifacts { expectNoSecret(String(reflecting: artifact) + "\(artifact)", artifact) }
         case "RD-004", "RD-005", "RD-025":
-            for artefact in artefacts {
+            for artifact in artifacts {
                 var text = ""
-                dump(artefact, to: &text)
-                expectNoSecret(text, artefact)
+                dump(artifact, to: &text)
+                expectNoSecret(text, artifact)
             }
         case "RD-008":
             let errors = Self.errors()

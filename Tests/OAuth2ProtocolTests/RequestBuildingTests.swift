@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import Foundation
 import HTTPExchange
 import JOSE

@@ -11,7 +11,7 @@ struct SpecificationTableTests {
         /// The module of symbols without a named module.
         let module: String
 
-        var testDescription: String { "\(cells["Section"] ?? "") \(cells["It asks"] ?? "")" }
+        var testDescription: String { "\(cells["Section"] ?? "") \(cells["Requirement"] ?? "")" }
 
         /// Returns the code-quoted names in a cell, each with the text after it.
         func names(_ column: String) -> [(name: String, rest: String)] {
@@ -58,7 +58,7 @@ struct SpecificationTableTests {
     @Test func `the article contains its tables`() {
         #expect(Self.rows.count > 200)
         #expect(Self.rows.allSatisfy { !$0.names("Symbol").isEmpty })
-        #expect(Self.rows.allSatisfy { !$0.names("Test").isEmpty || $0.cells["Held by"]?.isEmpty == false })
+        #expect(Self.rows.allSatisfy { !$0.names("Test").isEmpty || $0.cells["Checked by"]?.isEmpty == false })
     }
 
     @Test func `each symbol of the article is declared in its module`() {
@@ -81,7 +81,7 @@ struct SpecificationTableTests {
                 let isTest = names.contains(name)
                 #expect(isTest, "\(row.testDescription): \(name)")
             }
-            for (name, _) in row.names("Held by") {
+            for (name, _) in row.names("Checked by") {
                 #expect(FileManager.default.fileExists(atPath: Self.package.appending(path: name).path), "\(name)")
             }
         }

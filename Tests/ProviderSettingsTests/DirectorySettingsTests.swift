@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @testable import ProviderSettings
-import Platform
+import LodgePlatform
 
 private func type(_ members: String) throws -> AccountType? {
     let text = """

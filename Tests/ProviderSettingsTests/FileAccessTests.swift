@@ -1,5 +1,5 @@
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import TestSupport
 import Testing
 

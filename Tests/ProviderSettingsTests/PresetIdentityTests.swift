@@ -5,7 +5,7 @@ import StrictJSON
 import Testing
 
 @testable import ProviderSettings
-import Platform
+import LodgePlatform
 
 /// Tests the claims of providers without ID tokens. The responses are from their documentation and from the vectors
 /// PQ-010, PQ-011 and PQ-052.

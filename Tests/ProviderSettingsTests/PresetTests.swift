@@ -4,7 +4,7 @@ import StrictJSON
 import Testing
 
 @testable import ProviderSettings
-import Platform
+import LodgePlatform
 
 /// The files in `Settings/providers` of this package, from which the build creates the presets.
 enum PresetFiles {

@@ -5,7 +5,7 @@ import StrictJSON
 import Testing
 
 @testable import ProviderSettings
-import Platform
+import LodgePlatform
 
 @Suite struct ProtocolSettingsTests {
     private func type(_ keys: String) throws -> AccountType {

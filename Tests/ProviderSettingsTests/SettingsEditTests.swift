@@ -5,7 +5,7 @@ import StrictJSON
 import Testing
 
 @testable import ProviderSettings
-import Platform
+import LodgePlatform
 
 @Suite struct SettingsEditTests {
     private static let type: JSONObject = ["issuer": "https://id.example", "clientId": "c"]

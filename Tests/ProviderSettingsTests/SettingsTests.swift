@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import ProviderSettings
-import Platform
+import LodgePlatform
 
 struct SettingsTests {
     static let flat = [
@@ -61,12 +61,12 @@ struct SettingsTests {
         arguments: [
             ("clientId", nil, "a string", "nothing"), ("clientId", "5", "a string", "5"),
             ("clientId", #""""#, "a string", "an empty string"),
-            ("authority", #""ftp://x""#, "an https address", #""ftp://x""#),
-            ("authority", #""http://login.example.com/x""#, "an https address", #""http://login.example.com/x""#),
+            ("authority", #""ftp://x""#, "an https URL", #""ftp://x""#),
+            ("authority", #""http://login.example.com/x""#, "an https URL", #""http://login.example.com/x""#),
             ("authority", nil, "a string", "nothing"),
             ("graphAPI", "true", "a string", "true"), ("scopes", "7", "a list of strings", "7"),
-            ("redirectUri", #""nonsense""#, "an address such as", "nonsense"),
-            ("redirectUri", #""http://example.com/""#, "an address", "plain http"),
+            ("redirectUri", #""nonsense""#, "a URI such as", "nonsense"),
+            ("redirectUri", #""http://example.com/""#, "a URI such as", "plain http"),
             ("api-version", "1.5", "a string", "1.5"), ("secret", "5", "a string", "a number"),
             ("secret", #"["CS_s3cr3t"]"#, "a string", "an array"),
         ] as [(String, String?, String, String)])

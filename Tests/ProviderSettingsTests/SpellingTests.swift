@@ -1,7 +1,7 @@
 import Foundation
 import HTTPExchange
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import Testing
 
 @testable import ProviderSettings

@@ -104,4 +104,16 @@ struct UnusableTypesTests {
         let type = try #require(clients.type(ofIssuer: "https://id.example"))
         #expect(clients.clientKeys(of: type)["clientId"] == "c")
     }
+
+    @Test func `the hosts of an unusable type do not include its redirect URI`() throws {
+        for key in ["redirectUri", "redirectURI", "redirectURL"] {
+            let settings = try Settings(
+                bytes: Array(
+                    """
+                    {"types": {"good": \(Self.good), "bad": {"issuer": "https://id.example",
+                    "\(key)": "https://app.example/callback", "scopes": 7, "resourceHosts": ["api.example"]}}}
+                    """.utf8), source: "s.json")
+            #expect(settings.unusableTypes.first?.hosts == ["id.example:443", "api.example"], "\(key)")
+        }
+    }
 }

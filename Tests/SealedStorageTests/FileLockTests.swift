@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import SealedStorage
-@testable import Platform
+@testable import LodgePlatform
 
 /// Tests locks on file systems without support for them, and after the lock file is removed.
 @Suite(.timeLimit(.scaled(minutes: 5)))
@@ -59,6 +59,50 @@ struct FileLockTests {
         lock.release()
         try await other.confirm()
         other.release()
+    }
+
+    @Test func `tasks of a process get a lock in order, each at the release of the one before`() async throws {
+        // No time passes: only a release can end a wait.
+        let locks = FileLock(path: directory.path + "/lock", sleep: { _ in try await Promise<Void>().value() })
+        let order = Log<Int>()
+        let held = try await locks.lock("a", timeout: .seconds(60))
+        var waiting: [Task<Void, any Error>] = []
+        for number in 0..<10 {
+            waiting.append(
+                Task {
+                    let lock = try await locks.lock("a", timeout: .seconds(60))
+                    order.append(number)
+                    lock.release()
+                })
+            try await until { locks.queue.count("a") == number + 1 }
+        }
+        // A cancelled task makes no other wait.
+        for number in [0, 4] {
+            waiting[number].cancel()
+            await #expect(throws: CancellationError.self) { try await waiting[number].value }
+        }
+        #expect(order.all.isEmpty)
+        try await locks.lock("b", timeout: .zero).release()
+        held.release()
+        for number in [1, 2, 3, 5, 6, 7, 8, 9] { try await waiting[number].value }
+        #expect(order.all == [1, 2, 3, 5, 6, 7, 8, 9])
+        #expect(locks.queue.count("a") == 0)
+    }
+
+    @Test func `the time limit of a task applies while others wait before it`() async throws {
+        let path = directory.path + "/lock"
+        let locks = FileLock(path: path) { delay in
+            // The first task waits for its next attempt without end. The second one waits longer, for its turn.
+            if delay < .milliseconds(100) { try await Promise<Void>().value() }
+            #expect(delay < .seconds(1), "a deadline of the caller can refuse a longer wait")
+        }
+        let held = try await locks.lock("a", timeout: .zero)
+        let first = Task { try await locks.lock("a", timeout: .seconds(60)) }
+        try await until { locks.queue.count("a") == 1 }
+        let error = await #expect(throws: StorageError.self) { try await locks.lock("a", timeout: .seconds(60)) }
+        #expect(error?.kind == .busy && error?.lockHolder?.process == getpid())
+        held.release()
+        try await first.value.release()
     }
 
     // MARK: Holders

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// Tests the requirements for every storage.
 @Suite(.timeLimit(.scaled(minutes: 5)))
@@ -29,6 +29,42 @@ struct StorageTests {
         -> SealedRecord
     {
         SealedRecord(id: id, type: type, revision: revision, sealed: bytes)
+    }
+
+    @Test func `simultaneous calls of checkWritable share a write that starts after all of them`() async throws {
+        let directory = try TemporaryDirectory()
+        let storage = SQLiteStorage(directory: directory.store)
+        try await storage.checkWritable()
+        let other = try SQLiteConnection(path: storage.location)
+        try other.execute("BEGIN EXCLUSIVE")
+        let before = try transactionCount(storage)
+        let calls = (0..<20).map { _ in Task { try await storage.checkWritable() } }
+        // The first check waits for the other connection, perhaps before the other calls. The second check is for all of these.
+        try await until { storage.checkCalls.load(ordering: .relaxed) == 21 }
+        try other.execute("COMMIT")
+        for call in calls { try await call.value }
+        #expect([1, 2].contains(try transactionCount(storage) - before))
+        // A later call writes again.
+        try await storage.checkWritable()
+        #expect([2, 3].contains(try transactionCount(storage) - before))
+    }
+
+    @Test func `a failed check fails for all calls that share it, and not for a later one`() async throws {
+        let directory = try TemporaryDirectory()
+        let storage = SQLiteStorage(directory: directory.store)
+        try await storage.checkWritable()
+        let path = storage.location
+        #expect(rename(path, path + "-moved") == 0)
+        let calls = (0..<5).map { _ in Task { try await storage.checkWritable() } }
+        for call in calls { await #expect(throws: StorageError.self) { try await call.value } }
+        #expect(rename(path + "-moved", path) == 0)
+        try await storage.checkWritable()
+    }
+
+    /// Returns the number of transactions that changed a database: the file change counter.
+    private func transactionCount(_ storage: SQLiteStorage) throws -> Int {
+        let head = try Data(contentsOf: URL(filePath: storage.location)).prefix(28)
+        return head.dropFirst(24).reduce(0) { $0 << 8 | Int($1) }
     }
 
     @Test func `a deinitialized SQLite lock is released, and the wait for a lock is limited`() async throws {

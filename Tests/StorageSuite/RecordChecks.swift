@@ -142,4 +142,33 @@ enum RecordChecks {
         try await storage.setValue(nil, for: "x")
         try await expect(try await another.value("x") == nil, "the value is removed")
     }
+
+    static func valuesOfRecord(_ open: StorageCheck.Open) async throws {
+        let (storage, another) = (try await open(), try await open())
+        func expectValues(_ expected: [String: [UInt8]], line: Int = #line) async throws {
+            for name in ["x", "y", "z"] {
+                let value = try await another.value(name)
+                try await expect(
+                    value == expected[name], "\(name) is \(String(describing: expected[name]))", line: line)
+            }
+        }
+        let added = try await storage.insert(record("a"), setting: ["x": [1], "y": []])
+        try await expect(added.position > 0 && added.sequence == 1, "the first position and change: \(added)")
+        try await expectValues(["x": [1], "y": []])
+        do {
+            _ = try await storage.insert(record("a", [5]), setting: ["x": [9], "z": [9]])
+            throw StorageCheckFailure(description: "expected: an existing identifier is rejected")
+        } catch is StorageError {}
+        for rejected in [record("a", revision: 3), record("b", revision: 2)] {
+            try await expect(
+                try await storage.replace(rejected, kind: .tokens, setting: ["x": [9], "z": [9]]) == nil,
+                "only the next revision replaces a record")
+        }
+        try await expectValues(["x": [1], "y": []])
+        try await expect(
+            try await storage.replace(record("a", revision: 2), kind: .profile, setting: ["x": [2], "z": [3]]) == 2,
+            "the second change")
+        try await expectValues(["x": [2], "y": [], "z": [3]])
+        try await expect(try await another.changes(after: 0)?.count == 2, "two changes, none of a value")
+    }
 }

@@ -11,6 +11,7 @@ public enum StorageCheck: String, CaseIterable, Sendable {
     case `only the next revision replaces a record`
     case `a new record does not reuse the position of a removed record`
     case `values are saved, replaced and removed`
+    case `a record and values are saved together or not at all`
     case `the log contains each change once and in order`
     case `changes after a future sequence are empty or unknown`
     case `concurrent writers lose no change and leave no gap in the log`
@@ -37,6 +38,7 @@ public enum StorageCheck: String, CaseIterable, Sendable {
         case .`only the next revision replaces a record`: try await RecordChecks.revision(open)
         case .`a new record does not reuse the position of a removed record`: try await RecordChecks.removed(open)
         case .`values are saved, replaced and removed`: try await RecordChecks.values(open)
+        case .`a record and values are saved together or not at all`: try await RecordChecks.valuesOfRecord(open)
         case .`the log contains each change once and in order`: try await SharedChecks.log(open)
         case .`changes after a future sequence are empty or unknown`: try await SharedChecks.future(open)
         case .`concurrent writers lose no change and leave no gap in the log`: try await SharedChecks.writers(open)

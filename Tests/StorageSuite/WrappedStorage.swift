@@ -17,11 +17,15 @@ extension WrappedStorage {
     package func lastRecord(ofType type: String) async throws -> SealedRecord? { await inner.lastRecord(ofType: type) }
     package func count(ofType type: String?) async throws -> Int { await inner.count(ofType: type) }
     package func record(_ id: String) async throws -> SealedRecord? { await inner.record(id) }
-    package func insert(_ record: SealedRecord) async throws -> (position: Int64, sequence: Int64) {
-        try await inner.insert(record)
+    package func insert(
+        _ record: SealedRecord, setting values: [String: [UInt8]]
+    ) async throws -> (position: Int64, sequence: Int64) {
+        try await inner.insert(record, setting: values)
     }
-    package func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64? {
-        await inner.replace(record, kind: kind)
+    package func replace(
+        _ record: SealedRecord, kind: StorageChange.Kind, setting values: [String: [UInt8]]
+    ) async throws -> Int64? {
+        await inner.replace(record, kind: kind, setting: values)
     }
     package func remove(_ id: String) async throws -> Int64? { await inner.remove(id) }
     package func value(_ name: String) async throws -> [UInt8]? { await inner.value(name) }

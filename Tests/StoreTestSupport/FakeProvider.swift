@@ -6,7 +6,7 @@ import StrictJSON
 import Synchronization
 import AccountKeys
 import OAuth2AccountStore
-import Platform
+import LodgePlatform
 import ProviderSettings
 import SealedStorage
 

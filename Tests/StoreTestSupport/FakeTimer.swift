@@ -1,6 +1,6 @@
 import Foundation
 import OAuth2AccountStore
-import Platform
+import LodgePlatform
 import TestSupport
 import Synchronization
 

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import AccountKeys
 import OAuth2AccountStore
-import Platform
+import LodgePlatform
 import ProviderSettings
 import SealedStorage
 

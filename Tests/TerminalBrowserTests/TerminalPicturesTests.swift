@@ -134,7 +134,7 @@ import Testing
         let png = written(Data([0x89, 0x50, 0x4E, 0x47, 1])) { $0.take(.application("Gi=31;OK")) }
         #expect(png.hasPrefix(start + "\u{1B}_Ga=T,f=100") && png.hasSuffix("\u{1B}8"))
         #expect(written(Data([0x89, 0x50, 0x4E, 0x47, 1])) { $0.take(.control("?62;4", "c")) }.contains("PNG"))
-        #expect(written(data) { $0.colors = 8 }.contains("too few colours"))
+        #expect(written(data) { $0.colors = 8 }.contains("too few colors"))
         guard (try? TurboJPEG()) != nil else {
             #expect(written(data) { _ in }.contains("libturbojpeg"))
             return

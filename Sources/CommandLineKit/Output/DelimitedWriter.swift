@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// Writes rows of delimited values with headings, for spreadsheets and scripts.
 @MainActor package final class DelimitedWriter: RecordWriter {

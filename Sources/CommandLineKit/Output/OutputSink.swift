@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The error of a write.
 package enum OutputError: Error, Sendable, Equatable {

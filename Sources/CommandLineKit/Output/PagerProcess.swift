@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import Synchronization
 
 /// The `$PAGER` program, run by the shell, with a pipe as its input.

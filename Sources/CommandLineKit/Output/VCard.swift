@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// A vCard 4.0 of a user.
 ///

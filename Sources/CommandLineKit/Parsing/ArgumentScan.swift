@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// Reads the options and arguments of a command line whose command is known.
 package struct ArgumentScan {
@@ -75,7 +75,7 @@ package struct ArgumentScan {
     ) throws(UsageError) -> Bool {
         guard option.takesValue else {
             // The message omits the value: if the option was confused with another one, it may be a secret.
-            if attached != nil { throw error("\(typed) takes no value", "it is there or it is not") }
+            if attached != nil { throw error("\(typed) takes no value", "it is a flag") }
             values[option.name] = Invocation.Value(texts: [], source: .option)
             return false
         }

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 extension CommandSyntax {
     /// Parses a command line.

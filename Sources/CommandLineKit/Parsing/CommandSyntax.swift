@@ -84,7 +84,7 @@ package struct CommandSyntax: Sendable {
         let optionals = command.arguments.drop { !$0.isOptional }
         require(optionals.allSatisfy(\.isOptional), "a required argument follows an optional one")
         require(
-            command.subcommands.isEmpty || command.arguments.isEmpty, "a command with commands below has no arguments")
+            command.subcommands.isEmpty || command.arguments.isEmpty, "a command with subcommands has no arguments")
         if let name = command.defaultSubcommand {
             require(command.subcommand(name) != nil, "there is no command \(name) to run by default")
         }

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// A parsed command line: the action and the values.
 package struct Invocation: Sendable, Equatable, Redacted {

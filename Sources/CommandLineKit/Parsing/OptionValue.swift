@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 extension OptionSpec {
     /// Returns the expected value if `text` is invalid, or `nil` if it is valid.

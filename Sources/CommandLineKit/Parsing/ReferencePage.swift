@@ -55,7 +55,7 @@ package struct ReferencePage {
     private var topics: [String] {
         ["## Topics", "", "### Commands", ""]
             + syntax.root.subcommands.filter { $0.name != "help" }.map { "- <doc:\(syntax.program)-\($0.name)>" }
-            + ["- <doc:\(syntax.program)-help>", "", "### What holds for every command", ""]
+            + ["- <doc:\(syntax.program)-help>", "", "### For all commands", ""]
             + syntax.reference.pages.map { "- <doc:\($0.documentName(syntax.program))>" }
     }
 

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import StrictJSON
 
 /// An error of a command: the message and the exit status.
@@ -14,7 +14,7 @@ package struct CommandError: Error, Sendable, Equatable {
     package var hint: Hint?
     /// The provider's code: `invalid_grant`.
     package var code: String?
-    /// The provider's request ID, for its support.
+    /// The provider's request ID, for support.
     package var requestID: String?
 
     package init(

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// A QR code (ISO/IEC 18004).
 ///

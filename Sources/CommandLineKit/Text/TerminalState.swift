@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The devices that the standard streams are connected to.
 package struct TerminalState: Sendable, Equatable {

@@ -1,15 +1,15 @@
-import Platform
+import LodgePlatform
 
 extension TerminalText {
-    /// Splits text that arrives in chunks into visible lines.
+    /// A splitter of chunks into lines, with invisible characters escaped.
     package struct Lines {
         private var bytes: [UInt8] = []
-        /// The maximum size of a piece of an unterminated line in bytes.
+        /// The maximum size of a line in bytes. A longer line is split.
         private static let maximumLine = 64 * 1024
 
         package init() {}
 
-        /// Returns the lines completed by these bytes, or `nil` if they are not text.
+        /// Adds a chunk. Returns the lines that are now complete, or `nil` if they are not UTF-8 or if a byte is NUL.
         package mutating func take(_ chunk: Data) -> [String]? {
             bytes += chunk
             var lines: [String] = []
@@ -26,7 +26,9 @@ extension TerminalText {
             return bytes[start...].contains(0) ? nil : lines
         }
 
-        /// Returns the index of the next line break, or of the end of a piece at a character boundary.
+        /// Returns the index of the next line feed, or the last character boundary within the maximum size.
+        ///
+        /// Returns `nil` if the line is not complete.
         private func lineEnd(from start: Int) -> Int? {
             let limit = start + Self.maximumLine
             if let end = bytes[start..<min(limit + 1, bytes.count)].firstIndex(of: 0x0A) { return end }
@@ -34,7 +36,7 @@ extension TerminalText {
             return ((limit - 3)...limit).last { bytes[$0] & 0xC0 != 0x80 } ?? limit
         }
 
-        /// Returns the text after the last line break.
+        /// Returns the text of the incomplete last line, or `nil` if it is empty.
         package func rest() -> String? { bytes.isEmpty ? nil : Self.shown(String(decoding: bytes, as: UTF8.self)) }
 
         /// Returns the line with invisible characters escaped, except tabs, which are part of the layout.

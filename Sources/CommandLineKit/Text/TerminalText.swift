@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The layout of visible text in terminal columns.
 package enum TerminalText {

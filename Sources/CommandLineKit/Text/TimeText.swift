@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// Formats times relative to now.
 package enum TimeText {

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 import OAuth2AccountStore

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// One user and the related objects.
 public struct UserDetail: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// A remedy for a problem of a directory or of an offline copy.
 public enum DirectoryRemedy: SuggestedAction {

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// Dates in the format of Graph.
 enum ServerDate {

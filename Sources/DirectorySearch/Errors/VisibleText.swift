@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 extension String {
     /// Returns at most this many Unicode scalars of the string, on one line and with invisible characters escaped.

@@ -1,7 +1,7 @@
 import HTTPExchange
 
 extension GraphDirectory {
-    /// Sends many requests, 20 in a batch, and returns the result of each in their order.
+    /// Sends many requests in batches of at most 20, and returns their results in the same order.
     ///
     /// ```swift
     /// let ids = ["87d349ed-44d7-43e1-9a83-5f2406dee5bd", "5bde3e51-d13b-4db1-9948-fe4b109d11a7"]
@@ -15,13 +15,17 @@ extension GraphDirectory {
     /// }
     /// ```
     ///
-    /// Rejected requests (429, 503, 504) are retried without the others, within one time budget for the whole call.
-    /// Each batch refreshes a rejected token once, with the claims that the service requires. If that needs a sign-in,
-    /// the part fails with ``DirectoryError/Kind/signInNeeded(claims:)``. All responses are in memory; for any number
-    /// of users use ``lookUp(_:select:)``.
+    /// The call sends a request again after status 429, 503 or 504, without the other requests. All retries of the call
+    /// share one time budget.
+    ///
+    /// If the service rejects the token, the call refreshes it with the claims that the service requires, at most once
+    /// for each batch. If the refresh needs a sign-in, the rejected parts fail with
+    /// ``DirectoryError/Kind/signInNeeded(claims:)``.
+    ///
+    /// The call stores all responses in memory. For any number of users, use ``lookUp(_:select:)``.
     ///
     /// - Throws: ``DirectoryError`` if a batch as a whole fails; the errors of the transport and the authorization;
-    ///   `CancellationError`. The error of a part is its result.
+    ///   `CancellationError`. If only one part fails, the call does not throw: the error is the result of that part.
     package func batch<Value>(_ parts: [BatchPart<Value>]) async throws -> [Result<Value, DirectoryError>] {
         guard !parts.isEmpty else { return [] }
         let client = try await makeClient()
@@ -31,9 +35,10 @@ extension GraphDirectory {
     /// Sends a few requests of different types in one batch, and returns the result of each.
     ///
     /// ```swift
-    /// let (person, manager, colleagues) = try await directory.batch(
-    ///     .user("ada@contoso.com"), .manager(of: "ada@contoso.com"), .count(of: UserQuery(.department(startsWith: "Sales"))))
-    /// print(try person.get().displayName ?? "", try colleagues.get())
+    /// let (user, manager, salesCount) = try await directory.batch(
+    ///     .user("ada@contoso.com"), .manager(of: "ada@contoso.com"),
+    ///     .count(of: UserQuery(.department(startsWith: "Sales"))))
+    /// print(try user.get().displayName ?? "", try salesCount.get())
     /// ```
     ///
     /// - Throws: The same errors as ``batch(_:)-([BatchPart<Value>])``.
@@ -55,7 +60,7 @@ extension GraphDirectory {
     }
 }
 
-/// The parts of a batch with the indexes of their requests. Invalid parts have no index.
+/// The requests of the valid parts, and for each part the index of its request: `nil` for an invalid part.
 private struct SentParts {
     private(set) var items: [BatchItem] = []
     private var indices: [Int?] = []
@@ -80,7 +85,7 @@ private struct SentParts {
 }
 
 extension DirectoryClient {
-    /// Sends the valid parts and returns the result of each.
+    /// Sends the valid parts and returns a result for each part, in their order.
     func batch<Value>(
         _ parts: [BatchPart<Value>], budget: RetryBudget
     ) async throws -> [Result<Value, DirectoryError>] {

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import StrictJSON
 
 /// A sign-in identity. Every property can be missing.

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import StrictJSON
 
 /// A JSON value for encoders and decoders of any format.

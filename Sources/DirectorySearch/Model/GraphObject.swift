@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import StrictJSON
 
 /// An object of the service as a value. It contains the members as received, and its properties read them.

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 // MARK: The account
 

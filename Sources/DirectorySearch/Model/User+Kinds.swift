@@ -1,10 +1,10 @@
 import StrictJSON
 
-/// The kind of a member's value.
+/// The kind of JSON value that a member of a user requires: `texts` is an array of strings.
 enum MemberKind: Sendable {
     case text, bool, number, texts, object, objects
 
-    /// Returns whether a value is of this kind. `null` is of every kind.
+    /// Returns whether a value is of this kind. `null` fits each kind.
     func fits(_ value: JSONValue) -> Bool {
         switch (self, value) {
         case (_, .null), (.text, .string), (.bool, .bool), (.number, .number), (.object, .object): true
@@ -16,7 +16,7 @@ enum MemberKind: Sendable {
 }
 
 extension User {
-    /// The expected kind of each property's value.
+    /// The required kinds of values, by the name of the property. A value of a different kind is an additional member.
     static let kinds: [String: MemberKind] = {
         let names: [MemberKind: [String]] = [
             .text: [

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import StrictJSON
 
 // MARK: Licenses, and data from the directory on premises

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 // MARK: Name, organization and addresses
 

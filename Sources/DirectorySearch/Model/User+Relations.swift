@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 // MARK: Related users, groups, and the profile
 

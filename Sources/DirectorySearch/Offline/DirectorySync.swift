@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import OAuth2AccountStore
 
 /// Updates the offline copy of an account with `/users/delta`, one page at a time.

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import OAuth2AccountStore
 
 /// The open file of an ``OfflineIndex``. Only one thread at a time may use it.

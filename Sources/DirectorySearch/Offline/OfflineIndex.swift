@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import OAuth2AccountStore
 
 /// The offline copy of the users that one account may read: an SQLite file in the folder of the store.

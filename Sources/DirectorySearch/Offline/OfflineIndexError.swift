@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// An error of the offline copy itself.
 ///

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// A value for a comparison with a property.
 public enum FilterValue: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// A search text typed by a user, such as `ada lo`: the condition for matches and the order of the results.
 ///

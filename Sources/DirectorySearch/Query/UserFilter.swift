@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// A condition for users.
 ///

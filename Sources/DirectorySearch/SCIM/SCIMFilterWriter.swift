@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import StrictJSON
 
 /// Escaping for SCIM. No other code inserts values into a filter.

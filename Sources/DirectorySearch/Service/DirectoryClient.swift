@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 
 /// A requirement for the access token of a request.

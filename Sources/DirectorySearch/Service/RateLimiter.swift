@@ -1,5 +1,5 @@
 import HTTPExchange
-import Platform
+import LodgePlatform
 import Synchronization
 
 /// A limit on the rate of requests, in resource units of the service, that adapts to the service's reports.

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// A file to send, or a part of it.
 package struct FileSegment: Sendable, Equatable {

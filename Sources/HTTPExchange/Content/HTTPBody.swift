@@ -1,10 +1,10 @@
-import Platform
+import LodgePlatform
 import Synchronization
 
-/// The content of a request: bytes in memory, files, chunks from a program, or a sequence of these.
+/// The content of a request: bytes in memory, files, chunks from an `AsyncSequence`, or several of these in order.
 ///
-/// Files and chunk sources are opened when the request is sent, and opened again if it is resent, after a redirect or
-/// with a new token. Only single-use chunks cannot be resent; see ``isReplayable``.
+/// The transport opens files and chunk sources each time it sends the request. It sends a request again after a
+/// redirect or with a new token. This fails only for chunks that can be read once; see ``isReplayable``.
 ///
 /// ```swift
 /// var request = HTTPRequest(.put, url, content: .file(at: video))
@@ -36,7 +36,7 @@ public struct HTTPBody: Sendable, Equatable {
 
     /// Returns a body with the content of a file, or with `length` bytes from `offset`.
     ///
-    /// The file is read while it is sent.
+    /// The transport reads the file while it sends the content.
     ///
     /// The file must be a regular file. Its length is determined when the request starts: bytes appended later are not
     /// sent, and if the file becomes shorter, the request fails with ``HTTPFileError``.
@@ -44,16 +44,18 @@ public struct HTTPBody: Sendable, Equatable {
         HTTPBody(segments: [.file(FileSegment(path: url.path(percentEncoded: false), offset: offset, length: length))])
     }
 
-    /// Returns a body with chunks of any size from a program. At most about 1 MiB is buffered.
+    /// Returns a body with the chunks of an asynchronous sequence.
+    ///
+    /// Chunks have any size. The transport buffers about 1 MiB at most.
     ///
     /// - Parameters:
-    ///   - length: The number of bytes, if known: it becomes the `Content-Length`, and any other number of bytes is an
-    ///     error. Otherwise the content is sent in chunks (`Transfer-Encoding: chunked`, not needed for HTTP/2), which
-    ///     some servers reject.
-    ///   - isReplayable: Whether `open` can return the same bytes again. `false` for a source that can be read only
-    ///     once, like a pipe.
-    ///   - open: Returns the chunks from the start. Called each time the request is sent, in a separate task, which is
-    ///     cancelled if the request ends early.
+    ///   - length: The number of bytes, which the transport sends as `Content-Length`, or `nil` if it is unknown. A
+    ///     request with a different number of bytes fails. Without a length, HTTP/1.1 requires
+    ///     `Transfer-Encoding: chunked`, which some servers reject.
+    ///   - isReplayable: Whether `open` can return the same bytes again. The default is `true`. Pass `false` for a
+    ///     source that can be read only once, like a pipe.
+    ///   - open: A closure that returns the chunks from the start. Each time the transport sends the request, it calls
+    ///     the closure in a separate task. It cancels the task if the request ends early.
     public static func chunks<Chunks: AsyncSequence & SendableMetatype>(
         length: Int64? = nil, isReplayable: Bool = true, _ open: @escaping @Sendable () async throws -> Chunks
     ) -> HTTPBody where Chunks.Element == Data, Chunks.AsyncIterator: SendableMetatype {
@@ -106,7 +108,7 @@ extension HTTPBody: Redacted {
     }
 }
 
-/// The source of chunks. Two sources are equal if they are identical.
+/// A source of chunks. Two sources are equal only if they are the same instance.
 package final class ChunkSource: Sendable, Equatable {
     package typealias Take = @Sendable (Data) async throws -> Void
 
@@ -122,7 +124,7 @@ package final class ChunkSource: Sendable, Equatable {
         make = produce
     }
 
-    /// Produces all chunks and passes each to the function, which waits until there is space.
+    /// Produces all chunks and passes each chunk to `take`, which waits until the buffer has space.
     package func produce(_ take: @escaping Take) async throws {
         guard !wasOpened.exchange(true, ordering: .acquiringAndReleasing) || isReplayable else {
             throw HTTPTransportError(

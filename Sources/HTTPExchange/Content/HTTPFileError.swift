@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The error of a file: cannot be read for a request or written with a response.
 public struct HTTPFileError: Error, Sendable, Equatable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// A multipart form: strings, numbers, bytes and files in the order in which they are added.
 ///

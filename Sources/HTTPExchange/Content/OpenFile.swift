@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// A file open for writing, closed with its last reference.
 package final class OpenFile: Sendable {
@@ -45,7 +45,7 @@ package enum FileThread {
             continuation.resume(
                 throwing: HTTPTransportError(
                     .other, host: "",
-                    reason: "No thread could be started (error \(code)); the system is out of resources."))
+                    reason: "Cannot start a thread (error \(code)); the system is out of resources."))
         }
     }
 }

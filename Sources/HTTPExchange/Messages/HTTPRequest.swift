@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// A request method. The set is open; names are case-sensitive.
 public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConvertible {

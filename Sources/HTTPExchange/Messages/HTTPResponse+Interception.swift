@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 extension HTTPResponse {
     /// Whether the content starts like HTML or XML, for any content type. JSON cannot start like this.

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 extension HTTPRequest {
     /// Returns the request for a redirect, or `nil` if the response is not a redirect that can be followed.

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 extension HTTPResponse {
     /// Returns the delay that the server requests, at most one day.

@@ -4,11 +4,13 @@ import Synchronization
 public struct HTTPProgress: Sendable, Equatable {
     /// The number of content bytes sent.
     public var sent: Int64
-    /// The number of bytes to send, or `nil` if unknown or without content.
+    /// The number of content bytes to send, or `nil` if the number is unknown or the request has no content.
     public var totalToSend: Int64?
-    /// The number of content bytes received, before decompression. A resumed download includes the earlier bytes.
+    /// The number of content bytes received, before decompression.
+    ///
+    /// In a resumed download, this and ``totalToReceive`` include the bytes that earlier attempts received.
     public var received: Int64
-    /// The number of bytes to receive, or `nil` if unknown or without content.
+    /// The number of content bytes to receive, or `nil` if the number is unknown or the response has no content.
     public var totalToReceive: Int64?
     /// Whether this is the last report, after completion, failure or cancellation.
     public var hasEnded: Bool
@@ -25,7 +27,9 @@ public struct HTTPProgress: Sendable, Equatable {
         self.hasEnded = hasEnded
     }
 
-    /// A handler for progress reports, called in order at most about 20 times a second and once at the end.
+    /// A function that receives the progress reports of a transfer in order.
+    ///
+    /// The transport calls it at most about 20 times a second during the transfer, and once at the end.
     ///
     /// It runs on the transport's thread: it must return immediately and must not wait for a request.
     public typealias Handler = @Sendable (HTTPProgress) -> Void
@@ -63,7 +67,7 @@ public struct HTTPProgressUpdates: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> AsyncStream<HTTPProgress>.Iterator { stream.makeAsyncIterator() }
 }
 
-/// Limits the rate of libcurl's progress reports and ensures that there is one last report.
+/// Limits the rate of a transfer's progress reports, and sends the last report only once.
 package final class ProgressMeter: Sendable {
     private struct State {
         var latest = HTTPProgress()

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import Synchronization
 
 /// A response whose content arrives while it is read.

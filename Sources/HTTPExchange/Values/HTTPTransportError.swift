@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The reason why there is no response.
 public struct HTTPTransportError: Error, Sendable, Equatable {
@@ -70,7 +70,7 @@ extension HTTPTransportError: LocalizedError {
         case .invalidRequest, .plainHTTPRefused, .responseTooLarge: nil
         case .redirectRefused, .intercepted:
             "If this network has a sign-in page, open a browser to get past it."
-        case .tls: "Compare the date of this device with the true one, and check the network."
+        case .tls: "Check the date and time of this device, and the network."
         case .proxy: "Check the proxy settings."
         case .cannotResolveHost, .cannotConnect, .connectionLost, .timedOut, .other:
             "Check the network connection, and try again."

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The scheme, host and port of a URL: the server to which a token may go.
 ///

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The trusted certificates and keys in addition to the system's authorities. Verification cannot be disabled.
 public struct ServerTrust: Sendable, Hashable {

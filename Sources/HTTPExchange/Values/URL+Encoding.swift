@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 extension URL {
     /// Creates a URL from user input or a server's response, or returns `nil` if it is invalid.

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 extension URL {
     /// The URL without query and fragment, for messages: a query can contain secrets.

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import JOSE
 
 /// A certificate for loopback addresses, and the certificate authority that signed it.

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import LoopbackHTTP
 
@@ -94,7 +94,7 @@ extension ProviderState {
         guard parameters["code_challenge_method"] == "S256", let challenge = parameters["code_challenge"],
             challenge.utf8.count == 43
         else { throw .invalidRequest("PKCE is required: code_challenge with code_challenge_method=S256.") }
-        let scopes = try Scopes.read(parameters["scope"] ?? "openid")
+        let scopes = try readScopes(parameters["scope"] ?? "openid")
         let prompts = Set((parameters["prompt"] ?? "").split(separator: " "))
         guard prompts.isSubset(of: ["none", "login", "consent", "select_account"]) else {
             throw .invalidRequest("The value of prompt is unknown.")
@@ -110,7 +110,7 @@ extension ProviderState {
             clientID: client.id, redirectURI: redirectURI, scopes: scopes,
             state: parameters["state"], nonce: parameters["nonce"], challenge: challenge,
             loginHint: parameters["login_hint"], responseMode: mode, issuer: authority.tenant == nil ? issuer : nil,
-            expiresAt: now + Grants.pendingLifetime)
+            policy: authority.policy, expiresAt: now + Grants.pendingLifetime)
     }
 
     private func decide(_ form: FormFields) throws(OAuthFailure) -> LoopbackResponse {
@@ -144,7 +144,8 @@ extension ProviderState {
     private func newCode(_ pending: ConsentRequest, user: Int) throws(OAuthFailure) -> String {
         let (code, now) = (try newToken(), now)
         let authorization = Authorization(
-            clientID: pending.clientID, user: user, scopes: pending.scopes, nonce: pending.nonce, authenticatedAt: now)
+            clientID: pending.clientID, user: user, scopes: pending.scopes, nonce: pending.nonce, authenticatedAt: now,
+            policy: pending.policy)
         let isUsed = state.withLock { state in
             if let pushed = pending.pushedRequest {
                 guard state.grants.pushed[pushed] != nil else { return true }

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import LoopbackHTTP
 import StrictJSON
@@ -31,7 +31,7 @@ extension ProviderState {
             let form = try form(request)
             let client = try client(form, request.fields)
             try client.requireGrantType(Self.deviceGrantType)
-            let scopes = try Scopes.read(form["scope"] ?? "openid")
+            let scopes = try readScopes(form["scope"] ?? "openid")
             let (deviceCode, userCode) = (try newToken(), try newUserCode())
             let now = now
             let interval = Int(clamping: max(1, configuration.devicePollingInterval.components.seconds))

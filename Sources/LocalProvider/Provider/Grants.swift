@@ -9,6 +9,8 @@ struct Authorization: Sendable, Equatable {
     var nonce: String?
     /// The time of authentication in seconds since 1970.
     var authenticatedAt: Int
+    /// The policy of the sign-in. Its codes and refresh tokens are valid only there.
+    var policy: String?
 }
 
 /// An authorization request that waits for the user's decision.
@@ -25,6 +27,7 @@ struct ConsentRequest: Sendable, Equatable {
     var pushedRequest: String?
     /// The issuer in the response, or `nil` for a tenant, because Microsoft Entra does not return it.
     var issuer: String?
+    var policy: String?
     var expiresAt: Int
 }
 

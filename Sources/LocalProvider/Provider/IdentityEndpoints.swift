@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 import LoopbackHTTP
@@ -24,7 +24,7 @@ extension ProviderState {
             "code_challenge_methods_supported": list(["S256"]),
             "token_endpoint_auth_methods_supported": list(["none"] + secrets),
             "token_endpoint_auth_signing_alg_values_supported": algorithms,
-            "scopes_supported": list(Scopes.identity + Scopes.directory),
+            "scopes_supported": list(Scopes.identity + Scopes.directory + configuration.additionalScopes),
             "subject_types_supported": list(["public"]), "id_token_signing_alg_values_supported": list(["RS256"]),
             "prompt_values_supported": list(["none", "login", "consent", "select_account"]),
             "claims_supported": list([
@@ -34,6 +34,7 @@ extension ProviderState {
             "request_parameter_supported": false, "request_uri_parameter_supported": false,
             "claims_parameter_supported": false,
         ]
+        if authority.policy != nil { metadata["device_authorization_endpoint"] = nil }
         guard authority.tenant == nil else { return metadata }
         metadata.append("revocation_endpoint", url("/revoke"))
         metadata.append("revocation_endpoint_auth_methods_supported", list(["none"] + secrets))

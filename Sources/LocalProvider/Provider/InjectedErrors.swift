@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The errors that a ``LoopbackProvider`` injects, in order.
 ///

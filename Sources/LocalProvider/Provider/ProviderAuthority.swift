@@ -1,11 +1,14 @@
 /// The authority of a request: the provider with one of its host names, optionally a tenant.
 ///
-/// A tenant has the paths, metadata and claims of Microsoft Entra.
+/// A tenant has the paths, metadata and claims of Microsoft Entra. A policy of its only tenant has the paths,
+/// metadata and claims of Azure AD B2C.
 struct ProviderAuthority: Sendable, Equatable {
     /// Scheme, host and port, such as `https://localhost:8443`.
     var origin = ""
     /// The tenant in the path, or `nil` for the provider without a tenant.
     var tenant: Tenant?
+    /// The policy in the path, such as `B2C_1_signin`, or `nil` for none.
+    var policy: String?
 
     /// A tenant in a path.
     enum Tenant: Sendable, Equatable {
@@ -33,7 +36,9 @@ struct ProviderAuthority: Sendable, Equatable {
 
     /// The issuer of the tokens.
     var issuer: String {
-        tenant == nil ? origin : "\(origin)/\(ProviderConfiguration.tenantID)/v2.0"
+        guard tenant != nil else { return origin }
+        // All policies of Azure AD B2C have one issuer, which ends with a slash.
+        return "\(origin)/\(ProviderConfiguration.tenantID)/v2.0" + (policy == nil ? "" : "/")
     }
 
     /// The issuer in the metadata. For all tenants together it is a template.
@@ -54,14 +59,23 @@ struct ProviderAuthority: Sendable, Equatable {
         guard let tenant, let path = Self.tenantPaths.first(where: { $0.value == endpoint })?.key else {
             return origin + endpoint
         }
-        return "\(origin)/\(tenant.segment)\(path)"
+        return "\(origin)/\(tenant.segment)\(policy.map { "/\($0)" } ?? "")\(path)"
     }
 
-    /// Returns the tenant segment and the endpoint of a path, or `nil` if the path is not a tenant's.
-    static func tenantPath(_ path: String) -> (segment: String, endpoint: String)? {
-        guard let end = path.dropFirst().firstIndex(of: "/"), let endpoint = tenantPaths[String(path[end...])] else {
-            return nil
-        }
-        return (String(path[..<end].dropFirst()), endpoint)
+    /// Returns the tenant segment, the policy and the endpoint of a path, or `nil` if the path is not a tenant's.
+    static func tenantPath(_ path: String) -> (segment: String, policy: String?, endpoint: String)? {
+        guard let (segment, rest) = firstSegment(of: path) else { return nil }
+        if let endpoint = tenantPaths[rest] { return (segment, nil, endpoint) }
+        // Only the own tenant has policies, and devices cannot use them.
+        guard case .own = Tenant(segment), let (policy, last) = firstSegment(of: rest),
+            policy.lowercased().hasPrefix("b2c_1"), let endpoint = tenantPaths[last],
+            endpoint != "/device_authorization"
+        else { return nil }
+        return (segment, policy, endpoint)
+    }
+
+    private static func firstSegment(of path: String) -> (segment: String, rest: String)? {
+        guard let end = path.dropFirst().firstIndex(of: "/") else { return nil }
+        return (String(path[..<end].dropFirst()), String(path[end...]))
     }
 }

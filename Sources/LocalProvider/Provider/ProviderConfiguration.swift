@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import JOSE
 
 /// The settings of a ``LoopbackProvider``.
@@ -39,6 +39,8 @@ public struct ProviderConfiguration: Sendable {
     public var injectedErrors = InjectedErrors()
     /// The clients. The first one is the public client of ``LoopbackProvider/clientID``.
     public var clients = [Self.publicClient, Self.confidentialClient]
+    /// The scopes that the provider offers in addition to the scopes of the directory, such as the scopes of your API.
+    public var additionalScopes: [String] = []
     /// The RSA key that signs ID tokens. If `nil`, one is created at the first sign-in, which takes about 0.1 s.
     package var signingKey: JWK?
     /// Returns the current time.

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 import LoopbackHTTP
@@ -49,8 +49,12 @@ struct ProviderState: Sendable {
     func createKey() -> Task<JWK, any Error> {
         state.key.withLock { key in
             if let key { return key }
-            let configured = configuration.signingKey
-            let task = Task.detached { try configured ?? JWK.generate(for: .rs256, keyID: "local-1") }
+            let configuration = configuration
+            let task = Task.detached {
+                // A client that has the keys of an earlier provider on this port sees that it needs the new one.
+                try configuration.signingKey
+                    ?? JWK.generate(for: .rs256, keyID: "local-\(Base64URL.encode(configuration.randomBytes(6)))")
+            }
             key = task
             return task
         }

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 import LoopbackHTTP
@@ -69,7 +69,7 @@ extension ProviderState {
                     "redirect_uris must contain 1 to 100 absolute URIs without a fragment. Only loopback URIs can have the scheme http."
             )
         }
-        if let scope = metadata["scope"]?.string { _ = try Scopes.read(scope) }
+        if let scope = metadata["scope"]?.string { _ = try readScopes(scope) }
         let method = metadata["token_endpoint_auth_method"]?.string ?? "client_secret_basic"
         guard Self.authenticationMethods.contains(method) else {
             throw Self.invalidMetadata(

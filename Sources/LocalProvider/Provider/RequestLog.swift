@@ -32,7 +32,9 @@ public struct LoggedRequest: Sendable, Equatable {
     ]
 
     private static func pattern(_ path: String) -> String? {
-        if let (_, endpoint) = ProviderAuthority.tenantPath(path) { return "/{tenant}" + endpoint }
+        if let (_, policy, endpoint) = ProviderAuthority.tenantPath(path) {
+            return "/{tenant}" + (policy == nil ? "" : "/{policy}") + endpoint
+        }
         var parts: [String] = []
         var keys = 0
         for part in path.split(separator: "/").dropFirst(path.hasPrefix("/v1.0/") || path.hasPrefix("/beta/") ? 1 : 0) {

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 import LoopbackHTTP
@@ -81,6 +81,7 @@ extension ProviderState {
             // A failed attempt also invalidates the code.
             code.isUsed = true
             state.grants.codes[text] = code
+            try requirePolicy(of: code.authorization)
             guard code.expiresAt > now else { throw OAuthFailure.invalidGrant("The code has expired.") }
             guard code.redirectURI == redirectURI else {
                 throw OAuthFailure.invalidGrant("redirect_uri is not the redirect_uri of the authorization request.")
@@ -92,6 +93,13 @@ extension ProviderState {
             state.grants.codes[text] = code
             state.grants.grants[identifier] = Grants.Grant(authorization: code.authorization)
             return identifier
+        }
+    }
+
+    /// Throws if another policy issued the code or the refresh token, as Azure AD B2C does.
+    private func requirePolicy(of authorization: Authorization) throws(OAuthFailure) {
+        guard authorization.policy?.lowercased() == authority.policy?.lowercased() else {
+            throw .invalidGrant("AADB2C90088: The provided grant has not been issued for this endpoint.")
         }
     }
 
@@ -110,6 +118,7 @@ extension ProviderState {
             guard let identifier = state.grants.refreshTokens[token], let grant = state.grants.grants[identifier],
                 grant.authorization.clientID == client.id
             else { throw OAuthFailure.invalidGrant("The refresh token is unknown, expired or revoked.") }
+            try requirePolicy(of: grant.authorization)
             return (identifier, grant.authorization.scopes)
         }
         var scopes = granted
@@ -141,7 +150,7 @@ extension ProviderState {
             throw OAuthFailure(
                 code: "unauthorized_client", description: "Only confidential clients act for themselves.")
         }
-        var scopes = try Scopes.read(form["scope"] ?? "User.Read.All", default: ["User.Read.All"])
+        var scopes = try readScopes(form["scope"] ?? "User.Read.All", default: ["User.Read.All"])
         scopes.removeAll { Scopes.identity.contains($0) }
         guard !scopes.isEmpty else {
             throw OAuthFailure(code: "invalid_scope", description: "The scope contains no permission of the directory.")
@@ -203,7 +212,9 @@ extension ProviderState {
         response.append("refresh_token", text: refreshToken)
         if form["client_info"] == "1", let user = authorization.user {
             // Microsoft Entra's identifier of the account, which MSAL requests.
-            let info: JSONObject = ["uid": .string(contents[user].id), "utid": .string(ProviderConfiguration.tenantID)]
+            // Azure AD B2C appends the policy.
+            let identifier = contents[user].id + (authority.policy.map { "-" + $0.lowercased() } ?? "")
+            let info: JSONObject = ["uid": .string(identifier), "utid": .string(ProviderConfiguration.tenantID)]
             response.append("client_info", .string(Base64URL.encode(JSONValue.object(info).serialized())))
         }
         if authorization.scopes.contains("openid"), let user = authorization.user {
@@ -228,7 +239,8 @@ extension ProviderState {
         if !isRefresh { claims.append("nonce", text: authorization.nonce) }
         if authority.tenant != nil {
             claims.append("tid", .string(ProviderConfiguration.tenantID))
-            claims.append("ver", "2.0")
+            claims.append("ver", authority.policy == nil ? "2.0" : "1.0")
+            claims.append("tfp", text: authority.policy)
         }
         claims = claims + userClaims(user, authorization.scopes)
         do {
@@ -289,36 +301,38 @@ enum Scopes {
         "admin.directory.user.readonly",
     ]
 
+    /// Returns the permission of a scope without its resource, as in Entra's `https://graph.microsoft.com/User.Read`.
+    static func permission(_ scope: String) -> String {
+        guard scope.hasPrefix("https://") || scope.hasPrefix("http://") else { return scope }
+        return String(scope.split(separator: "/").last ?? "")
+    }
+}
+
+extension ProviderState {
     /// Returns the scopes of a request in order, without duplicates.
     ///
     /// - Parameters:
     ///   - text: The scopes, separated by spaces.
     ///   - default: The permissions that Entra's `.default` represents. It remains in the list, because MSAL looks for
     ///     it in the response.
-    static func read(
+    func readScopes(
         _ text: String, default: [String] = ["User.Read", "User.Read.All"]
     ) throws(OAuthFailure) -> [String] {
+        let offered = Scopes.identity + Scopes.directory + configuration.additionalScopes
         var scopes: [String] = []
         for part in text.split(separator: " ") {
             let scope = String(part)
-            if permission(scope) == ".default" {
+            if Scopes.permission(scope) == ".default" {
                 for scope in `default` + [scope] where !scopes.contains(scope) { scopes.append(scope) }
                 continue
             }
-            guard identity.contains(scope) || directory.contains(permission(scope)) else {
+            guard offered.contains(scope) || Scopes.directory.contains(Scopes.permission(scope)) else {
                 throw OAuthFailure(
                     code: "invalid_scope",
-                    description: "A scope is not offered. Offered: "
-                        + (identity + directory).joined(separator: " "))
+                    description: "A scope is not offered. Offered: " + offered.joined(separator: " "))
             }
             if !scopes.contains(scope) { scopes.append(scope) }
         }
         return scopes
-    }
-
-    /// Returns the permission of a scope without its resource, as in Entra's `https://graph.microsoft.com/User.Read`.
-    static func permission(_ scope: String) -> String {
-        guard scope.hasPrefix("https://") || scope.hasPrefix("http://") else { return scope }
-        return String(scope.split(separator: "/").last ?? "")
     }
 }

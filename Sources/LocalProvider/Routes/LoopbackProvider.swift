@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import LoopbackHTTP
 @_exported public import enum LoopbackHTTP.LoopbackError
 

@@ -72,7 +72,7 @@ struct Router: Sendable {
         _ request: LoopbackRequest, _ provider: ProviderState, _ note: inout RequestNote
     ) async -> LoopbackResponse {
         var (provider, path) = (provider, request.path)
-        if let (segment, endpoint) = ProviderAuthority.tenantPath(path) {
+        if let (segment, policy, endpoint) = ProviderAuthority.tenantPath(path) {
             guard let tenant = ProviderAuthority.Tenant(segment) else {
                 return provider.failure(
                     OAuthFailure(
@@ -82,6 +82,7 @@ struct Router: Sendable {
                             + " contoso.example, common and organizations."))
             }
             provider.authority.tenant = tenant
+            provider.authority.policy = policy
             path = endpoint
         }
         if path.hasPrefix(ProviderState.registrationPath) { return provider.registeredClient(request) }

@@ -1,8 +1,8 @@
 import HTTPExchange
 import ProviderSettings
 
-/// Sends requests with the limits of an account type: its public keys of servers, and its number of concurrent requests. They replace the
-/// limits of a request.
+/// Sends requests with the limits of an account type: the pinned public keys of servers, and the number of concurrent
+/// requests. They replace the limits of a request.
 struct AccountTypeTransport: HTTPTransport {
     let inner: any HTTPTransport
     let pins: Set<PublicKeyPin>

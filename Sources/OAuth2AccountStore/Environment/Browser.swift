@@ -1,13 +1,13 @@
-import Platform
+import LodgePlatform
 import Dispatch
 
-/// Why the browser was not opened.
+/// An error that prevented opening the browser.
 public struct BrowserError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The reason in words.
+    /// The reason, as a phrase.
     public let description: String
 }
 
-/// Shows an address in the user's browser.
+/// Opens URLs in the user's browser.
 enum Browser {
     #if os(macOS)
         private static let opener = "open"
@@ -15,16 +15,18 @@ enum Browser {
         private static let opener = "xdg-open"
     #endif
 
-    /// Starts the browser: `$BROWSER` when it is set, else the system's opener. The address is one argument of its own; no
-    /// shell reads it. It does not wait for the browser to end.
+    /// Starts the browser: the program in `$BROWSER` if it is set, otherwise the opener of the system. Does not wait
+    /// for the browser to exit.
     ///
-    /// - Throws: ``BrowserError`` when the address is not http(s), or the program cannot be started.
+    /// The URL is a separate argument, which no shell interprets.
+    ///
+    /// - Throws: ``BrowserError`` if the scheme is not `http` or `https`, or the program cannot be started.
     static func open(_ url: URL, environment: [String: String]) async throws {
         guard let scheme = url.scheme?.lowercased(), scheme == "https" || scheme == "http" else {
-            throw BrowserError(description: "only web addresses are opened")
+            throw BrowserError(description: "the URL is not an http or https URL")
         }
         #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
-            throw BrowserError(description: "show the address with the system's web authentication session")
+            throw BrowserError(description: "show the URL with the system's web authentication session")
         #else
             let wanted = environment["BROWSER"].flatMap { $0.split(separator: ":").first.map(String.init) }
             let program = wanted.flatMap { $0.contains("%") || $0.contains(" ") ? nil : $0 } ?? opener
@@ -34,7 +36,8 @@ enum Browser {
 
     #if !(os(iOS) || os(tvOS) || os(watchOS) || os(visionOS))
         private static func spawn(_ arguments: [String], environment: [String: String]) throws {
-            // What the browser writes does not belong into the program's output, and Ctrl-C in the terminal ends the program only.
+            // Discard the output of the browser. Start it in its own process group, so that Ctrl-C in the terminal ends
+            // only this program.
             let child: pid_t
             switch ChildProcess.start(
                 arguments, environment: environment, input: nil, isSilent: true, hasOwnGroup: true)
@@ -50,7 +53,7 @@ enum Browser {
 }
 
 extension BrowserError: LocalizedError {
-    /// The failure in a sentence, for an alert.
+    /// The failed task in a sentence, for an alert.
     public var errorDescription: String? { "Cannot open the browser." }
     /// The reason in a sentence.
     public var failureReason: String? { description.sentence }

@@ -1,50 +1,58 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 
-/// The outside world of a store: network, time, randomness, the browser. Tests replace what they want to decide.
+/// The environment of a store: network, time, randomness and browser. Tests replace the parts that they control.
 public struct Dependencies: Sendable {
-    /// Makes the transport that trusts the system's certificate authorities and those of this file.
+    /// Creates the transport that trusts the certificate authorities of the system and of a file.
     public var transport: @Sendable (_ caFile: String?) -> any HTTPTransport
-    /// Makes the transport that proves with this certificate who connects, beside trusting the authorities of the file.
+    /// Creates the transport that authenticates with a client certificate, and trusts the certificate authorities of
+    /// the system and of a file.
     public var certifiedTransport: @Sendable (_ caFile: String?, ClientCertificate) -> any HTTPTransport
-    /// The time of day.
+    /// The current time of day.
     public var now: @Sendable () -> Date = { Date() }
-    /// The time of a clock that only goes forward, and goes on while the machine sleeps.
+    /// The time of a monotonic clock, which continues while the machine sleeps.
     public var uptime: @Sendable () -> Duration = { Self.start.duration(to: .now) }
-    /// Waits.
+    /// Waits for a duration.
     public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-    /// The maximum time that a call waits for new tokens while the provider does not respond. The request for them continues.
+    /// The time limit of a call that waits for new tokens while the provider does not respond. The default is 30
+    /// seconds. The request for the tokens continues.
     public var refreshTimeout: Duration = .seconds(30)
-    /// Waits for the time limits of refreshes and before another attempt to save. Unlike ``sleep``, it does not end at the time limit of
-    /// a caller.
+    /// Waits during the time limits of refreshes, and before another attempt to save. Unlike ``sleep``, it continues
+    /// after the time limit of a caller.
     package var timer: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-    /// Reports the activity of a call before its result, if it is set. It must not take long.
+    /// Reports the activities of a call before its result, if it is set. It must return quickly.
     package var report: (@Sendable (StoreActivity) async -> Void)?
-    /// Unpredictable bytes.
+    /// Returns the given number of cryptographically secure random bytes.
     public var random: @Sendable (Int) throws -> [UInt8] = { try SecureRandom.bytes($0) }
     /// The environment variables.
     public var environment: [String: String]
-    /// Gives the certificates that the server of an address presents, trusted or not, for whoever looks for what is wrong.
+    /// Returns the certificates that the server of a URL presents, trusted or not, for diagnostics.
     public var peerCertificates: @Sendable (URL) async throws -> [PeerCertificate] = {
         try await PeerCertificate.chain(of: $0)
     }
-    /// Shows an address to the person.
+    /// Opens a URL in the user's browser.
     public var openBrowser: @Sendable (URL) async throws -> Void
 
     private static let start = ContinuousClock.now
 
-    /// Surroundings with this transport for every type; the rest is the real world.
+    /// Creates dependencies with one transport for all account types. The time, the randomness and the browser are the
+    /// system's. `peerCertificates` returns no certificates.
     public init(
         transport: any HTTPTransport, environment: [String: String] = ProcessInfo.processInfo.environment
     ) {
         self.init(environment: environment) { _ in transport }
         certifiedTransport = { _, _ in transport }
-        // Whoever decides what the network answers has no other network.
+        // A stubbed transport opens no TLS connection, so there are no certificates to inspect.
         peerCertificates = { _ in [] }
     }
 
-    /// Surroundings that make their transports this way; the rest is the real world.
+    /// Creates dependencies with a function that creates the transports. The time, the randomness and the browser are
+    /// the system's.
+    ///
+    /// - Parameters:
+    ///   - environment: The environment variables. The default is the environment of the process.
+    ///   - transport: Creates the transport that trusts the certificate authorities of the system and of a file.
     public init(
         environment: [String: String] = ProcessInfo.processInfo.environment,
         transport: @escaping @Sendable (_ caFile: String?) -> any HTTPTransport
@@ -55,7 +63,7 @@ public struct Dependencies: Sendable {
         openBrowser = { try await Browser.open($0, environment: environment) }
     }
 
-    /// The real world, with libcurl.
+    /// The dependencies of a program: libcurl, and the clock, the randomness and the browser of the system.
     public static var system: Dependencies {
         let standard = CurlTransport()
         return Dependencies { caFile in caFile.map { CurlTransport(caFile: $0) } ?? standard }
@@ -64,16 +72,20 @@ public struct Dependencies: Sendable {
 
 extension Dependencies {
     /// The time of ``uptime``, in seconds.
-    package var uptimeSeconds: Double { uptime() / .seconds(1) }
+    package var uptimeSeconds: Double {
+        // Faster than a division of durations.
+        let (seconds, attoseconds) = uptime().components
+        return Double(seconds) + Double(attoseconds) * 1e-18
+    }
 
-    /// Returns the transport for requests to the provider of a type: with the certificate authorities, the client certificate, the
-    /// pinned keys and the requests per origin of its settings.
+    /// Returns the transport for requests to the provider of a type: with the certificate authorities, the client
+    /// certificate, the pinned keys and the limit of concurrent requests from its settings.
     package func transport(for type: AccountType) -> any HTTPTransport {
         type.limiting(type.clientCertificate.map { certifiedTransport(type.caFile, $0) } ?? transport(type.caFile))
     }
 }
 
 extension Dependencies: Redacted {
-    /// "surroundings": the environment may hold secrets.
+    /// The word "dependencies", because the environment can contain secrets.
     public var description: String { "dependencies" }
 }

@@ -2,10 +2,10 @@ import HTTPExchange
 
 /// An activity of a call of the store or of a directory, reported before its result.
 package enum StoreActivity: Sendable, Equatable {
-    /// A request will be sent again after a wait.
+    /// The transport waits before it sends a request again.
     case waitsBeforeRetry(HTTPRetryWait)
-    /// For a second, another process has held the lock of the account to refresh its tokens.
+    /// Another process has held the lock of the account for more than a second, to refresh its tokens.
     case waitsForOtherProcess(Account.ID)
-    /// The provider issued new tokens for the account, and they are saved.
+    /// The provider issued new tokens for the account, and the store has saved them.
     case refreshedTokens(Account.ID)
 }

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// An action that solves a problem of an account or of its provider.
 public enum AccountRemedy: SuggestedAction {
@@ -10,12 +10,12 @@ public enum AccountRemedy: SuggestedAction {
     case removeAccount(id: String)
     /// Check the metadata of the provider.
     case checkProvider(type: String?)
-    /// Name the file of the certificate authority that issued the certificate.
+    /// Specify the file of the certificate authority that issued the certificate.
     case nameCertificateFile
     /// Allow more time.
     case extendTimeLimit
 
-    /// A parameter of an authorization request.
+    /// A parameter of the authorization request.
     public struct Parameter: Sendable, Hashable {
         /// The name.
         public var name: String

@@ -1,10 +1,10 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
 
 extension AccountStoreError {
-    /// Converts any error to an error of the store.
+    /// Returns the error of the store for any error.
     package static func wrapping(_ error: any Error, what: String) -> AccountStoreError {
         switch error {
         case let error as AccountStoreError: error
@@ -25,7 +25,7 @@ extension AccountStoreError {
         case let error as BrowserError:
             AccountStoreError(
                 .settings, what: "cannot open the browser", reason: error.description, remedy: .changeSettings,
-                hint: "set BROWSER to a program that opens addresses, or open the address yourself")
+                hint: "set BROWSER to a program that opens URLs, or open the URL yourself")
         case let error as JOSEError:
             AccountStoreError(.invalidAnswer, what: what, reason: error.description, remedy: .nothing)
         // The description of an unknown error can contain secrets, such as a URL with a token.
@@ -62,17 +62,18 @@ extension AccountStoreError {
         }
     }
 
-    /// The transport has no kinds for errors of a certificate.
+    /// Returns the hint for a TLS error. The reason is the only information: the transport has no kinds for certificate
+    /// errors.
     private static func tlsHint(_ reason: String) -> Hint {
         if reason.contains("pinned") {
             return "if the provider changed its key, correct pinnedKeys in the settings; otherwise do not sign in here"
         }
         if reason.contains("expired") || reason.contains("not yet valid") || reason.contains("not valid yet") {
-            return "compare this machine's date with the true one; if it is right, tell the server's operator"
+            return "check this machine's date; if it is correct, report the problem to the server's operator"
         }
         if reason.contains("another host") || reason.contains("does not match") {
             return
-                "check the address in the settings; in a hotel or on a train, open a browser to sign in to the network"
+                "check the URL in the settings; in a hotel or on a train, open a browser to sign in to the network"
         }
         return
             "for a private certificate authority, or a proxy that decrypts, \(AccountRemedy.nameCertificateFile)"
@@ -85,7 +86,7 @@ extension AccountStoreError {
     private static func invalidResponseHint(_ member: String) -> Hint? {
         switch member {
         case "content_type", "not_json", "not_object": portal
-        // Often the difference is only a slash at the end.
+        // Often the only difference is a slash at the end.
         case "issuer": "if this is the right provider, correct its issuer in the settings"
         default: nil
         }
@@ -96,7 +97,7 @@ extension AccountStoreError {
         case .provider(let provider): return rejection(provider, what)
         case .http(let status, let retryAfter): return http(status, retryAfter, error, what)
         case .invalidResponse(let member, _):
-            // This can also be a captive portal, so the error is transient.
+            // A captive portal can cause this error too, so it is transient.
             return AccountStoreError(
                 .invalidAnswer, what: what, reason: error.description, remedy: .retryLater(after: nil),
                 hint: invalidResponseHint(member))
@@ -127,7 +128,7 @@ extension AccountStoreError {
         }
     }
 
-    /// Returns what to change if the provider and the settings do not agree about the signature of ID tokens.
+    /// Returns the setting to change if the provider and the settings do not agree about the signature of ID tokens.
     private static func idTokenHint(_ error: IDTokenError) -> Hint? {
         switch error.kind {
         case .algorithmNotAllowed:
@@ -139,7 +140,7 @@ extension AccountStoreError {
         }
     }
 
-    /// Converts a response that is not an OAuth error: of a server, a proxy or a network between.
+    /// Returns the error for a response that is not an OAuth error: from the server, a proxy or another gateway.
     private static func http(
         _ status: Int, _ retryAfter: Duration?, _ error: OAuth2Error, _ what: String
     ) -> AccountStoreError {
@@ -154,7 +155,7 @@ extension AccountStoreError {
             return failure(
                 .network, .retryLater(after: nil), "put the proxy's user name and password into https_proxy")
         case 401, 403:
-            // Glewlwyd responds like this, without content, to a wrong client secret.
+            // Glewlwyd responds like this, with an empty body, to a wrong client secret.
             return failure(
                 .settings, .changeSettings, "check clientId, clientSecret and clientAuthentication in the settings")
         case 404, 405, 410:
@@ -202,7 +203,7 @@ extension AccountStoreError {
         }
     }
 
-    /// Returns whether a provider's text is about the audience of a JWT.
+    /// Returns whether a provider's message is about the audience of a JWT.
     private static func isAboutAudience(_ text: String) -> Bool {
         text.lowercased().split { !$0.isLetter }.contains { $0 == "aud" || $0 == "audience" }
     }

@@ -1,7 +1,7 @@
 import OAuth2Protocol
 
 extension AccountStoreError {
-    /// Runs `body` and converts its errors to those of the store.
+    /// Runs `body`, and converts its errors to errors of the store.
     static func wrappingErrors<Value>(
         _ what: String, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
     ) async throws -> Value {
@@ -17,7 +17,7 @@ extension AccountStoreError {
         AccountStoreError(.cancelled, what: what, reason: "the call was cancelled", remedy: .nothing)
     }
 
-    /// Runs `body` and converts a cancellation to the error of the store. Other errors remain.
+    /// Runs `body`, and converts a cancellation to an error of the store. Other errors remain unchanged.
     static func convertingCancellation<Value>(
         _ what: String, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
     ) async throws -> Value {
@@ -30,7 +30,8 @@ extension AccountStoreError {
 
     /// Returns the error of a sign-in for an error that a function of the program threw.
     ///
-    /// A cancellation is the user's. The system's web authentication session reports it with an error of its own.
+    /// A cancellation counts as the user's. The web authentication session of the system reports it with its own error
+    /// type.
     static func callback(_ error: any Error, what: String) -> AccountStoreError {
         switch error {
         case is AccountStoreError, is CancellationError, is BrowserError: wrapping(error, what: what)
@@ -42,7 +43,8 @@ extension AccountStoreError {
         }
     }
 
-    /// Returns whether the user closed an `ASWebAuthenticationSession`. The store does not link AuthenticationServices for it.
+    /// Returns whether the user closed an `ASWebAuthenticationSession`. It compares the domain and the code, so that
+    /// the store need not link AuthenticationServices.
     private static func isCancelledSession(_ error: any Error) -> Bool {
         #if canImport(Darwin)
             let error = error as NSError
@@ -58,7 +60,7 @@ extension AccountStoreError {
             remedy: .signInAgain)
     }
 
-    /// The error of a request for a missing account.
+    /// The error of a request without an account.
     static let noAccount = AccountStoreError(
         .unknownAccount, what: "cannot send the request", reason: "there is no account", remedy: .signInAgain)
 
@@ -68,13 +70,13 @@ extension AccountStoreError {
             remedy: .signInAgain)
     }
 
-    /// The reason of any error, as the store reports it.
+    /// Returns the reason of any error, as the store reports it.
     static func reason(of error: any Error) -> String {
         wrapping(error, what: "").reason
     }
 }
 
 extension Error {
-    /// Whether this is the end of a cancelled call, before or after its conversion to an error of the store.
+    /// Whether this is the cancellation of a call, before or after its conversion to an error of the store.
     package var isCancellation: Bool { self is CancellationError || (self as? AccountStoreError)?.kind == .cancelled }
 }

@@ -1,49 +1,50 @@
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 
 /// An error of the store, with its remedy.
 public struct AccountStoreError: Error, Sendable {
-    /// The kind of an error.
+    /// The kinds of errors.
     public enum Kind: Sendable, Equatable {
-        /// The settings have no type of this name.
+        /// The settings have no account type with this name.
         case unknownType
         /// The store has no such account.
         case unknownAccount
-        /// The account was removed during the call.
+        /// Another call or process removed the account during this call.
         case accountRemoved
-        /// The user has to sign in.
+        /// The user must sign in.
         case signInNeeded(Account.SignInReason)
         /// The user, or the provider, denied access.
         case denied
         /// The user, or the program, cancelled the call.
         case cancelled
-        /// A function of the program, such as one that shows the sign-in page, threw ``AccountStoreError/underlyingError``.
+        /// A function of the program, such as the function that shows the sign-in page, threw
+        /// ``AccountStoreError/underlyingError``.
         case callback
-        /// The sign-in did not finish in time.
+        /// The sign-in did not finish within its time limit.
         case timedOut
-        /// The redirect does not belong to this sign-in, or to any.
+        /// The redirect does not belong to this sign-in, or to any sign-in.
         case redirectRefused
-        /// ``AccountStore/maximumPendingSignIns`` sign-ins wait for their redirect.
+        /// The maximum number of sign-ins waits for a redirect: ``AccountStore/maximumPendingSignIns``.
         case tooManySignIns
         /// The provider is unreachable.
         case network
-        /// The provider is overloaded or broken.
+        /// The provider is overloaded or has an internal error.
         case unavailable
-        /// The response does not conform to the specification.
+        /// The provider's response does not conform to the specification.
         case invalidAnswer
         /// The provider rejected the request, for a reason that a new sign-in does not change.
         case refused
         /// The settings do not match the provider or the call.
         case settings
-        /// The store's file.
+        /// The storage of the records failed.
         case storage(StorageError.Kind)
-        /// The key that seals the records.
+        /// The key that seals the records is missing, locked or wrong.
         case key
-        /// The seal of a record is broken. The record is not changed.
+        /// A record is damaged. It is not changed.
         case damagedRecord
     }
 
-    /// The remedy of an error.
+    /// The kinds of remedies.
     public enum Remedy: Sendable, Equatable {
         /// Repeat the call later, after a delay if the provider sent one.
         case retryLater(after: Duration?)
@@ -55,27 +56,27 @@ public struct AccountStoreError: Error, Sendable {
         case repairStore
         /// Ask the administrator of the organization, or of the provider.
         case askAdministrator
-        /// No remedy: the call was wrong, or the decision is final.
+        /// There is no remedy: the call was wrong, or the decision is final.
         case nothing
     }
 
-    /// The kind.
+    /// The kind of the error.
     public var kind: Kind
-    /// The failed task, as a phrase.
+    /// The task that failed, as a phrase.
     public var what: String
     /// The reason, as a phrase. It can contain the provider's text: escape control characters before you show it.
     public var reason: String
-    /// The remedy.
+    /// The kind of the remedy.
     public var remedy: Remedy
-    /// The next step, if the remedy is not specific enough.
+    /// The next step, if it is more specific than the remedy.
     public var hint: Hint?
-    /// The provider's error, if there is one.
+    /// The provider's error, if the provider returned one.
     public var provider: ProviderError?
-    /// The error of the program's own function, or of its storage or transport, if that caused this error. It can contain secrets, such as
-    /// a URL: do not log it.
+    /// The error of the program's own function, storage or transport, if it caused this error. It can contain secrets,
+    /// such as a URL: do not log it.
     public var underlyingError: (any Error)?
 
-    /// Creates an error.
+    /// Creates an error of the store.
     public init(
         _ kind: Kind, what: String, reason: String, remedy: Remedy, hint: Hint? = nil, provider: ProviderError? = nil,
         underlyingError: (any Error)? = nil
@@ -91,12 +92,12 @@ public struct AccountStoreError: Error, Sendable {
 }
 
 extension AccountStoreError: Redacted {
-    /// The failed task and the reason, without the underlying error.
+    /// The task that failed and the reason, without the underlying error.
     public var description: String { "\(what): \(reason)" }
 }
 
 extension AccountStoreError: Equatable {
-    /// Returns whether two errors have the same kind, texts, remedy and provider's error. ``underlyingError`` does not count.
+    /// Returns whether two errors have the same kind, messages, remedy and provider error. Ignores ``underlyingError``.
     public static func == (first: AccountStoreError, second: AccountStoreError) -> Bool {
         first.kind == second.kind && first.what == second.what && first.reason == second.reason
             && first.remedy == second.remedy && first.hint == second.hint && first.provider == second.provider
@@ -104,7 +105,7 @@ extension AccountStoreError: Equatable {
 }
 
 extension AccountStoreError: LocalizedError {
-    /// The failed task in a sentence, for an alert.
+    /// The task that failed in a sentence, for an alert.
     public var errorDescription: String? { what.sentence }
     /// The reason in a sentence. It can contain the provider's text, with control characters escaped.
     public var failureReason: String? { reason.sentence }
@@ -112,8 +113,7 @@ extension AccountStoreError: LocalizedError {
     public var recoverySuggestion: String? {
         if let hint { return hint.description.sentence }
         return switch remedy {
-        case .retryLater(let delay?) where delay > .zero:
-            "Try again in \(Int64((delay / .seconds(1)).rounded(.up))) seconds."
+        case .retryLater(let delay?) where delay > .zero: "Try again in \(delay.wholeSeconds) seconds."
         case .retryLater: "Try again later."
         case .signInAgain: "Sign in again."
         case .changeSettings: "Correct the settings."

@@ -1,18 +1,20 @@
-/// The meaning of an error number of Microsoft Entra. The `AADSTS` number at the beginning of its explanation says more than
-/// the code of RFC 6749, which is `invalid_grant` for most of them.
+/// The meaning of an error number of Microsoft Entra.
+///
+/// The `AADSTS` number at the beginning of the provider's explanation is more specific than the error code of RFC 6749,
+/// which is `invalid_grant` for most numbers.
 struct EntraError: Sendable {
     /// The number, without `AADSTS`.
     let number: Int
     let disposition: ErrorDisposition
     /// The meaning, for users who do not know the number.
     let meaning: String
-    /// The next step, if the disposition does not say it.
+    /// The next step, if it is more specific than the remedy of the disposition.
     let advice: String?
 
-    /// The maximum number of digits to read: no number has more than eight.
+    /// The maximum number of digits to read. Entra's numbers have at most eight.
     private static let maximumDigits = 9
 
-    /// Returns the number in a text of Entra's, or `nil` if there is none.
+    /// Returns the number in a message from Entra, or `nil` if the message has no number.
     static func number(in text: String?) -> Int? {
         guard let text, let name = text.firstRange(of: "AADSTS") else { return nil }
         let digits = text[name.upperBound...].prefix(maximumDigits + 1).prefix { $0.isASCII && $0.isNumber }
@@ -29,7 +31,7 @@ struct EntraError: Sendable {
         table.split(separator: "\n").compactMap { EntraError($0, disposition) }
     }
 
-    /// Reads a line: the number, the meaning and, after an arrow, the advice.
+    /// Creates the error from a line with the number, the meaning and, after an arrow, the advice.
     private init?(_ line: Substring, _ disposition: ErrorDisposition) {
         let parts = line.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, let number = Int(parts[0]) else { return nil }
@@ -100,7 +102,7 @@ struct EntraError: Sendable {
             → register redirectUri in the app's registration, or set redirectUri to a registered URI
             50059 the request does not say which organization it is for \
             → name the tenant in authority, such as https://login.microsoftonline.com/contoso.com
-            50128 the organization's domain is not known → correct the tenant in authority
+            50128 the organization's domain is unknown → correct the tenant in authority
             50194 the app is for one organization only, and may not use /common \
             → name the tenant in authority, such as https://login.microsoftonline.com/contoso.com
             90002 there is no organization of this name → correct the tenant in authority
@@ -112,9 +114,9 @@ struct EntraError: Sendable {
             9002325 the sign-in must prove itself with PKCE → correct the kind of platform in the app's registration
             9002326 the redirect URI is registered for an app in a browser \
             → register it in the app's registration for mobile and desktop applications
-            70001 the app is not known or disabled here → correct clientId, or the tenant in authority
-            70011 a scope is not valid → correct scopes; those of one request must belong to one service
-            500011 the service that a scope names is not known in this organization \
+            70001 the app is unknown or disabled in this organization → correct clientId, or the tenant in authority
+            70011 a scope is not valid → correct scopes; all scopes of a request must belong to one service
+            500011 a scope names a service that is unknown in this organization \
             → correct scopes, or have the service added to the organization
             650053 the app requests a scope that the service does not have → correct scopes
             650057 the service is not among the permissions of the app → add the permission to the app's registration
@@ -126,7 +128,7 @@ struct EntraError: Sendable {
             7000218 the app is not registered as a public client, and no secret was sent \
             → set clientSecret, or allow public client flows in the app's registration
             7000222 the client secret has expired \
-            → make a new secret in the app's registration and set it as clientSecret
+            → create a new secret in the app's registration and set it as clientSecret
             700030 the client's certificate is not valid → register a valid certificate for the app
             240002 the assertion is of a kind that cannot be exchanged for tokens \
             → use an access token for this app as the assertion

@@ -9,11 +9,11 @@ public enum AccountEvent: Sendable {
     case removed(Account.ID, type: String)
     /// An account has new tokens.
     case accessTokenChanged(Account)
-    /// An account needs a sign-in: its refresh token is no longer accepted.
+    /// An account needs a sign-in: the provider no longer accepts its refresh token.
     case accessTokenLost(Account)
     /// The app's own data of an account changed.
     case userDataChanged(Account)
-    /// The user signed in again: name, claims or scope can be new.
+    /// The user signed in again or renamed the account: names, claims or scope can be new.
     case profileChanged(Account)
     /// A sign-in failed.
     case signInFailed(type: String, any Error)
@@ -23,7 +23,7 @@ public enum AccountEvent: Sendable {
     case manyChanges
 }
 
-/// Sends events to all streams.
+/// Sends events to all streams of ``AccountStore/events()``.
 final class EventBroadcaster: Sendable {
     private struct State {
         var next = 0

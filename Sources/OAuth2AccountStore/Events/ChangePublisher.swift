@@ -1,13 +1,13 @@
-import Platform
+import LodgePlatform
 import SealedStorage
 
-/// Publishes the changes of a storage as events, in the order of its change log: the only reader of the log.
+/// Publishes the changes of a storage as events, in the order of its change log. No other code reads the log.
 actor ChangePublisher {
     private let reader: AccountReader
     private let sleep: @Sendable (Duration) async throws -> Void
     nonisolated let broadcaster = EventBroadcaster()
     nonisolated let poster = NotificationPoster()
-    /// The newest change that was published.
+    /// The sequence number of the newest published change.
     private var lastPublishedSequence: Int64?
     private var publishTask: Task<Void, Never>?
     private var hasPendingChange = false
@@ -43,36 +43,39 @@ actor ChangePublisher {
         poster.post(event)
     }
 
-    /// Publishes a change that this store saved, and before it the changes of others.
+    /// Publishes a change that this store saved, after the earlier changes of other processes.
     func didSave(_ sequence: Int64) async {
         if lastPublishedSequence == nil { lastPublishedSequence = sequence - 1 }
         await publishChanges(upTo: sequence)
     }
 
-    /// Publishes the changes of another process. Many signals at a time are one.
+    /// Publishes the changes of other processes. Signals that arrive before the log is read are handled together.
     private func storageDidChange() async {
         guard !hasPendingChange else { return }
         hasPendingChange = true
         while let running = publishTask { await running.value }
-        // A change that is saved from here on has a signal of its own.
+        // A change that is saved from here on sends another signal.
         hasPendingChange = false
         await publishChanges(upTo: .max)
-        // Another process can lock the file for longer than SQLite waits, and without another change there is no other signal.
+        // Another process can lock the file for longer than SQLite waits. Without another change there is no other
+        // signal.
         for _ in 0..<Self.maximumReadAttempts where isBehind {
             guard (try? await sleep(.seconds(1))) != nil else { return }
             await publishChanges(upTo: .max)
         }
     }
 
-    /// Publishes the new changes of the log. One task at a time, so that no change is published twice; an unstructured task, so that
-    /// cancelling a caller does not end it.
+    /// Publishes the new changes of the log.
+    ///
+    /// Only one task runs at a time, so that no change is published twice. The task is unstructured, so that the
+    /// cancellation of a caller does not end it.
     private func publishChanges(upTo sequence: Int64) async {
         while let running = publishTask {
             await running.value
             if let lastPublishedSequence, lastPublishedSequence >= sequence { return }
         }
         let task = Task {
-            // The change is saved in any case: if the log cannot be read now, the next change publishes it.
+            // The change is saved in any case. If the log cannot be read now, the next change publishes it.
             isBehind = (try? await publishChangeLog()) == nil
             publishTask = nil
         }
@@ -107,7 +110,8 @@ actor ChangePublisher {
         } catch let error as AccountStoreError where error.kind == .damagedRecord {
             found = nil
         }
-        // Removed since then: a later change of the log says so. Or damaged: reading the account reports that.
+        // If the account was removed since then, a later change of the log reports it. If its record is damaged,
+        // reading the account reports it.
         guard let account = found?.account else { return nil }
         switch change.kind {
         case .added: return .added(account)

@@ -1,17 +1,19 @@
-// One of two files that need all of Foundation: NotificationCenter with names and user info is not in its essentials. A program that does not
-// listen to it is a third of the size without, and starts sooner.
+// Only this file and one other need all of Foundation: FoundationEssentials does not have NotificationCenter. Without
+// the trait, a program is a third of the size and starts faster.
 #if NotificationCenter
     import Foundation
     import Synchronization
 
-    /// The notifications of a store: one name for each event, with the meaning of NXOAuth2Client. The object is always the
-    /// ``AccountStore``.
+    /// The notifications of a store: one name for each event, with the meaning of NXOAuth2Client. The object is always
+    /// the ``AccountStore``.
     ///
-    /// Each is posted after the change is saved, on no particular thread.
+    /// The store posts them after it saves the change, on any thread.
     extension Notification.Name {
-        /// An account was added or removed, posted in addition to ``accountStoreDidAddAccount`` or ``accountStoreDidRemoveAccount``. As in
-        /// NXOAuth2Client, an added account has user info, ``AccountStore/newAccountKey`` and ``AccountStore/accountTypeKey``, and a removed
-        /// one has none.
+        /// Accounts were added or removed. Posted in addition to ``accountStoreDidAddAccount``,
+        /// ``accountStoreDidRemoveAccount`` or ``accountStoreDidChangeManyAccounts``.
+        ///
+        /// User info, only for an added account and as in NXOAuth2Client: ``AccountStore/newAccountKey``,
+        /// ``AccountStore/accountTypeKey``.
         public static let accountStoreAccountsDidChange = Notification.Name(
             "OAuth2AccountStoreAccountsDidChangeNotification")
         /// An account was added. User info: ``AccountStore/newAccountKey``, ``AccountStore/accountTypeKey``.
@@ -27,24 +29,26 @@
             Notification.Name("OAuth2AccountStoreDidFailToRequestAccessNotification")
         /// The app's own data of an account changed. User info: ``AccountStore/accountKey``.
         public static let accountDidChangeUserData = Notification.Name("OAuth2AccountDidChangeUserDataNotification")
-        /// The user of an account signed in again, or its name changed. User info: ``AccountStore/accountKey``.
+        /// The user of an account signed in again, or the account was renamed. User info: ``AccountStore/accountKey``.
         public static let accountDidChangeProfile = Notification.Name("OAuth2AccountDidChangeProfileNotification")
         /// An account has new tokens. User info: ``AccountStore/accountKey``.
         public static let accountDidChangeAccessToken = Notification.Name(
             "OAuth2AccountDidChangeAccessTokenNotification")
         /// An account needs a sign-in. User info: ``AccountStore/accountKey``.
         public static let accountDidLoseAccessToken = Notification.Name("OAuth2AccountDidLoseAccessTokenNotification")
-        /// A fresh access token could not be had. User info: ``AccountStore/accountKey``, ``AccountStore/errorKey``.
+        /// The store could not get a valid access token.
+        ///
+        /// User info: ``AccountStore/accountKey``, ``AccountStore/errorKey``.
         public static let accountDidFailToGetAccessToken =
             Notification.Name("OAuth2AccountDidFailToGetAccessTokenNotification")
     }
 
-    /// Posts events to NotificationCenter under their classic names.
+    /// Posts events to NotificationCenter under the names of NXOAuth2Client.
     final class NotificationPoster: Sendable {
         private struct Sender { weak var object: (any AnyObject & Sendable)? }
         private let sender = Mutex(Sender())
 
-        /// The object of the notifications. Without one, no notification is posted.
+        /// Sets the object of the notifications. Without an object, no notification is posted.
         func setObject(_ object: any AnyObject & Sendable) { sender.withLock { $0.object = object } }
 
         func post(_ event: AccountEvent) {
@@ -68,16 +72,17 @@
                 }
             let center = NotificationCenter.default
             center.post(name: name, object: object, userInfo: info)
-            // Observers of NXOAuth2Client read from the user info whether the account is new.
+            // Observers of NXOAuth2Client check the user info for a new account.
             switch event {
             case .added: center.post(name: .accountStoreAccountsDidChange, object: object, userInfo: info)
-            case .removed: center.post(name: .accountStoreAccountsDidChange, object: object, userInfo: nil)
+            case .removed, .manyChanges:
+                center.post(name: .accountStoreAccountsDidChange, object: object, userInfo: nil)
             default: break
             }
         }
     }
 #else
-    /// Built without the trait NotificationCenter: only the stream of events reports changes.
+    /// Does nothing without the trait NotificationCenter: only the stream of events reports changes.
     final class NotificationPoster: Sendable {
         func setObject(_ object: any AnyObject & Sendable) {}
         func post(_ event: AccountEvent) {}

@@ -3,7 +3,7 @@ import JOSE
 /// Finds the key of a store, or creates one for a new store.
 struct KeyLoader {
     let storage: any AccountStorage
-    /// The custody of the program; `nil`: one of the locations.
+    /// The key storage that the program supplied. The default is one of the locations.
     let given: (any KeyCustody)?
     let locations: KeyLocations
 
@@ -12,7 +12,7 @@ struct KeyLoader {
     static let lockTimeout = Duration.seconds(30)
 
     func open() async throws -> (key: SealingKey, custody: any KeyCustody) {
-        // Opening the key and the storage takes time: open both at once if that shows no prompt.
+        // Loading the key and opening the storage both take time. Do them concurrently if the key needs no prompt.
         let first = given ?? locations.replacements["key-file"] ?? KeyFile(directory: locations.directory)
         let isEarly = first.choice == nil || first.choice == .keyFile && (locations.choice ?? .keyFile) == .keyFile
         async let early = isEarly ? first.key() : nil
@@ -20,7 +20,7 @@ struct KeyLoader {
             let record = try await KeyLocationRecord.read(storage)
             var custody = try await agreed(record)
             var key = isEarly && custody.location == first.location ? try await early : nil
-            // Another process can have created or moved it since.
+            // Another process can have created or moved the key since then.
             for _ in 0..<3 where key == nil {
                 custody = try await agreed(KeyLocationRecord.read(storage))
                 key = try await custody.key()
@@ -38,8 +38,8 @@ struct KeyLoader {
         return try await make()
     }
 
-    /// Creates the key of a new store: saves its location, creates the key, then marks the store with it. Until the last step the store
-    /// is new, and can get another location.
+    /// Creates the key of a new store. First saves its location, then creates the key, then saves the key's check value
+    /// in the store. Until the last step the store is new, and can get another location.
     private func make() async throws -> (key: SealingKey, custody: any KeyCustody) {
         guard try await storage.isEmpty() else {
             throw StorageError(
@@ -49,7 +49,7 @@ struct KeyLoader {
         }
         let record = try await KeyLocationRecord.read(storage)
         let choice = given == nil ? locations.choice ?? record?.current ?? .keyFile : given?.choice
-        // An interrupted start can have left a record.
+        // A start that was interrupted can have left a record.
         if let choice, choice.word != (record?.current ?? .keyFile).word {
             try await KeyLocationRecord(current: choice).save(storage)
         }
@@ -66,7 +66,8 @@ struct KeyLoader {
         return (key, custody)
     }
 
-    /// Returns the custody of an existing store. It must be the saved one: the location never changes silently.
+    /// Returns the key storage of an existing store. It must match the saved location, so that the location never
+    /// changes silently.
     private func agreed(_ record: KeyLocationRecord?) async throws -> any KeyCustody {
         let current = record?.current ?? .keyFile
         if let asked = given == nil ? locations.choice : given?.choice, asked.word != current.word {
@@ -76,7 +77,7 @@ struct KeyLoader {
                 hint: "to move it: \(KeyRemedy.moveKey(to: asked)); or ask for \(current.word)")
         }
         if let given { return given }
-        // Only the program knows the number of the descriptor.
+        // Only the program knows the number of the file descriptor.
         return try await locations.custody(locations.choice ?? current, storage)
     }
 
@@ -99,8 +100,8 @@ struct KeyLoader {
         return key
     }
 
-    /// Removes copies that a move has left, from locations without a prompt. It does not wait for a move in progress, and ignores
-    /// errors.
+    /// Removes copies that a move did not remove, from locations that show no prompt. Does not wait for a move in
+    /// progress, and ignores errors.
     private func tidy(_ key: SealingKey) async {
         guard let lock = try? await storage.lock(Self.lockName, timeout: .zero) else { return }
         defer { lock.release() }

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import JOSE
 
 /// The result of moving the key.
@@ -9,7 +9,8 @@ public struct KeyMigration: Sendable, Equatable {
     public var location: String
     /// Whether the location changed.
     public var isMoved: Bool
-    /// The reasons why copies remain, a sentence each. The next move, or opening the store, tries again to remove them.
+    /// The reasons why copies of the key remain, one sentence each. The next move, or the next process that opens the
+    /// store, tries again to remove them.
     public var leftovers: [Hint]
 }
 
@@ -30,7 +31,7 @@ extension KeyMigration {
         defer { lock.release() }
         var record = try await KeyLocationRecord.read(storage) ?? KeyLocationRecord(current: .keyFile)
         var current = record.current
-        // The storage does not know the number of a descriptor; the caller does.
+        // The storage does not save the number of a file descriptor. The caller specifies it.
         if let asked = locations.choice, asked.word == current.word { current = asked }
         if choice.word == current.word { current = choice }
         let origin = try await locations.custody(current, storage)
@@ -54,13 +55,13 @@ extension KeyMigration {
         do {
             left = try await tidy(&record, key, storage, locations) { _ in true }
         } catch {
-            // The key is moved, whether the old copy is removed or not. The record still has it.
+            // The key is moved even if the old copy remains. The record still lists the copy.
             left = ["a copy may be left in \(current.explanation)"]
         }
         return KeyMigration(origin: origin.location, location: target.location, isMoved: true, leftovers: left)
     }
 
-    /// Replaces the keyring's hint, which is for a key in the keyring: this key is still in its old location.
+    /// Replaces the keyring's hint, which applies to a key in the keyring. This key is still in its old location.
     private static func reaching<Value>(
         _ choice: KeyCustodyChoice, _ state: String, _ body: () async throws -> Value
     ) async throws -> Value {
@@ -75,7 +76,8 @@ extension KeyMigration {
         }
     }
 
-    /// Saves a copy in the new location and reads it back. The record has it as a leftover before it exists.
+    /// Saves a copy in the new location and reads it back. Records the copy before creating it, so that an interrupted
+    /// move can be cleaned up.
     private static func copy(
         _ key: SealingKey, to target: any KeyCustody, _ choice: KeyCustodyChoice, _ record: inout KeyLocationRecord,
         _ storage: any AccountStorage, _ locations: KeyLocations
@@ -98,7 +100,7 @@ extension KeyMigration {
                     hint: "choose another location; the key is still in \(record.current.explanation)")
             }
         } catch {
-            // The copy is not in use.
+            // Remove the copy: it is not in use.
             _ = try? await tidy(&record, key, storage, locations) { $0.word == choice.word }
             throw error
         }

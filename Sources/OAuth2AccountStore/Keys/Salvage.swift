@@ -1,12 +1,15 @@
-import Platform
+import LodgePlatform
 import JOSE
 
 extension SQLiteStorage {
-    /// Copies what can be read of a damaged store into a new file next to it. The damaged file is not changed, and no file is ever
-    /// overwritten. The new file is complete, or it does not exist.
+    /// Copies the readable records of a damaged store to a new file in the same folder.
     ///
-    /// - Parameter key: the store's key. With it, records that open are preferred to others of the same identifier.
-    /// - Throws: `StorageError` if the file cannot be read, if it has no record, or if the new file exists.
+    /// Changes neither the damaged file nor any other file. The new file is complete, or it does not exist.
+    ///
+    /// - Parameter key: The key of the store. With the key, a record that the key opens is preferred over other records
+    ///   with the same identifier.
+    /// - Throws: `StorageError` if the file cannot be read, if it has no readable record, or if the new file already
+    ///   exists.
     package func salvage(with key: SealingKey? = nil) throws -> SalvageReport {
         let seal = key.map(RecordSeal.init(key:))
         return try salvage(
@@ -20,7 +23,10 @@ extension SQLiteStorage {
 
 /// Replaces a damaged file.
 enum FileReplacement {
-    /// Creates a second name of the damaged file first: another process would create a new store if the file were missing.
+    /// Replaces the file at `location`, and returns the new path of the damaged file.
+    ///
+    /// Creates a second hard link to the damaged file first, because another process would create a new store if the
+    /// file were missing.
     static func replace(_ location: String, by path: String) throws(StorageError) -> String {
         let stem = location.hasSuffix(".sqlite") ? String(location.dropLast(".sqlite".count)) : location
         for number in 1...100 {
@@ -29,7 +35,7 @@ enum FileReplacement {
                 if errno == EEXIST { continue }
                 throw .system(errno, location: kept, doing: "keeping the damaged file")
             }
-            // SQLite would apply a journal of the damaged file to the new one.
+            // SQLite would apply the journal of the damaged file to the new one.
             let journal = location + "-journal"
             if rename(journal, kept + "-journal") != 0, errno != ENOENT {
                 throw .system(errno, location: journal, doing: "keeping the journal of the damaged file")

@@ -1,33 +1,33 @@
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 import StrictJSON
 
-/// A signed-in account as it was when it was read. It has no tokens.
+/// A signed-in account at the time when it was read. It has no tokens.
 public struct Account: Sendable, Identifiable, Equatable {
     /// The identifier of an account: opaque, stable, and only valid in its store.
     public struct ID: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
-        /// The text.
+        /// The identifier as text.
         public let rawValue: String
-        /// Creates an identifier.
+        /// Creates an identifier from its text.
         public init(rawValue: String) { self.rawValue = rawValue }
-        /// The text.
+        /// The identifier as text.
         public var description: String { rawValue }
     }
 
-    /// The reason why the user has to sign in again.
+    /// The reason why the user must sign in again.
     public enum SignInReason: String, Sendable, Codable {
         /// The provider no longer accepts the refresh token.
         case grantGone = "grant-gone"
-        /// The provider issued new tokens, and the program ended or the connection broke before it received them.
+        /// The provider issued new tokens, but the process ended or the connection broke before they arrived.
         case answerLost = "answer-lost"
         /// The access token has expired and there is no refresh token.
         case noRefreshToken = "no-refresh-token"
-        /// The provider requires the user: consent, another factor, a choice.
+        /// The provider requires the user: for consent, another factor or a choice.
         case interactionRequired = "interaction-required"
         /// The requested scope was not granted.
         case scopeNotGranted = "scope-not-granted"
 
-        /// The reason as a phrase.
+        /// The reason as a phrase, for messages.
         public var explanation: String {
             switch self {
             case .grantGone: "the provider no longer accepts the saved sign-in"
@@ -42,42 +42,44 @@ public struct Account: Sendable, Identifiable, Equatable {
 
     /// The identifier.
     public let id: ID
-    /// The name of its type in the settings.
+    /// The name of the account type in the settings.
     public let type: String
-    /// The issuer, if known. Issuer and subject identify the user; the name does not.
+    /// The issuer, if known. Issuer and subject identify the user; user name and display name do not.
     public let issuer: String?
-    /// The issuer that the redirect of the sign-in named, for a type without an issuer in the settings (RFC 9207). The store did not check
-    /// it: do not use it to identify the provider.
+    /// The issuer that the redirect of the sign-in named (RFC 9207), for a type without an issuer in the settings. The
+    /// store did not verify it: do not use it to identify the provider.
     public let redirectIssuer: String?
     /// The user's identifier at the issuer, if known.
     public let subject: String?
-    /// The name that the user signs in with, if known.
+    /// The user name for sign-ins at the provider, if known.
     public let userName: String?
-    /// The user's name, if known.
+    /// The user's display name, if known.
     public let displayName: String?
-    /// The name of the account from ``AccountStore/rename(_:to:)``.
+    /// The nickname of the account, from ``AccountStore/rename(_:to:)``.
     public let nickname: String?
     /// The granted scope.
     public let scope: Scope
-    /// The validated claims of the last ID token, of a sign-in or a refresh, and the additional claims of userinfo.
+    /// The validated claims of the last ID token, from a sign-in or a refresh, and the additional claims of userinfo.
     public let claims: JSONObject?
-    /// The user's home account at Microsoft Entra, `uid.utid`, as other programs of Microsoft's identity platform name it; `nil` at
-    /// other providers. It is the same in every tenant in which the user is a guest. The provider does not sign it: do not use it to
+    /// The user's home account at Microsoft Entra: `uid.utid`, as in MSAL; `nil` at other providers.
+    ///
+    /// It is the same in every tenant in which the user is a guest. The provider does not sign it: do not use it to
     /// authenticate a user.
     public let homeAccountID: String?
-    /// The policy of Azure AD B2C of the sign-in, by its name in the settings; `nil`: the authority's own.
+    /// The policy of Azure AD B2C of the sign-in, by its name in the settings; `nil` for the default policy of the
+    /// authority.
     public let policy: String?
     /// The expiry of the access token, if the provider sent it.
     public let accessTokenExpiry: Date?
-    /// Whether the token can be refreshed without the user.
+    /// Whether the store can refresh the token without the user.
     public let canRefresh: Bool
-    /// Whether it is the client's own account, without a user (RFC 6749 section 4.4).
+    /// Whether the account belongs to the client itself, without a user (RFC 6749 section 4.4).
     public let isClient: Bool
-    /// The reason to sign in again; `nil` if no sign-in is necessary.
+    /// The reason why the user must sign in again; `nil` if no sign-in is necessary.
     public let signInNeeded: SignInReason?
     /// The time of the first sign-in.
     public let created: Date
-    /// The position in the order of accounts.
+    /// The position of the account in the stable order of all accounts.
     public let position: Int64
 
     let userDataBytes: Data?
@@ -104,13 +106,15 @@ public struct Account: Sendable, Identifiable, Equatable {
         userDataBytes = record.userData
     }
 
-    /// The best name for display: the nickname, otherwise the provider's name. Like ``userName``, ``displayName`` and ``claims`` it can be
-    /// the provider's text: escape control characters before you show it.
+    /// The best name for display: the nickname, otherwise a name from the provider.
+    ///
+    /// Escape control characters before you show it. Like ``userName``, ``displayName`` and ``claims`` it can be the
+    /// provider's text.
     public var label: String { nickname ?? userName ?? displayName ?? subject ?? id.rawValue }
 
-    /// Returns the app's own data from ``AccountStore/setUserData(_:for:)``, or `nil` if there is none.
+    /// Returns the app's own data from ``AccountStore/setUserData(_:for:)``, or `nil` if the account has no data.
     ///
-    /// - Throws: `DecodingError` if it has another type.
+    /// - Throws: `DecodingError` if the data does not decode as this type.
     public func userData<Value: Decodable>(as type: Value.Type) throws -> Value? {
         guard let userDataBytes else { return nil }
         return try JSONDecoder().decode([Value].self, from: userDataBytes).first
@@ -118,7 +122,8 @@ public struct Account: Sendable, Identifiable, Equatable {
 }
 
 extension Account.SignInReason {
-    /// Decodes a reason. An unknown one of a later version becomes ``interactionRequired``: the remedy is the same.
+    /// Creates a reason by decoding it. An unknown reason of a later version becomes ``interactionRequired``, because
+    /// the remedy is the same.
     public init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         self = Self(rawValue: text) ?? .interactionRequired
@@ -126,7 +131,7 @@ extension Account.SignInReason {
 }
 
 extension Account: Redacted {
-    /// Type, identifier and state, without names and claims.
+    /// The type, the identifier and the state, without names and claims.
     public var description: String {
         "account \(id) of type \(type)" + (signInNeeded.map { ", needs sign-in (\($0.rawValue))" } ?? "")
     }
@@ -141,10 +146,10 @@ public struct AccessToken: Sendable, Equatable {
     /// The granted scope.
     public let scope: Scope
 
-    /// The type, in lower case: `bearer`, or `dpop` for one that is bound to the account's key. Each request with such a
-    /// token also needs a proof: see ``AccountStore/sign(_:for:scopes:resource:rejected:)``.
+    /// The token type in lower case: `bearer`, or `dpop` for a token that is bound to the account's key. Each request
+    /// with a `dpop` token also needs a proof: see ``AccountStore/sign(_:for:scopes:resource:rejected:)``.
     public let type: String
 
-    /// The value of the `Authorization` field (RFC 6750 section 2.1, RFC 9449 section 7.1).
+    /// The value of the `Authorization` header field (RFC 6750 section 2.1, RFC 9449 section 7.1).
     public var authorization: String { (type == "dpop" ? "DPoP " : "Bearer ") + secret.value }
 }

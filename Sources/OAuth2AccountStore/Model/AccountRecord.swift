@@ -1,6 +1,6 @@
 import JOSE
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import StrictJSON
 
 /// The sealed and saved data of one account.
@@ -12,28 +12,28 @@ struct AccountRecord: Codable, Sendable, Equatable {
     var userName: String?
     var displayName: String?
     var clientID: String
-    /// Scheme, host and port of the token endpoint that issued the tokens.
+    /// The scheme, host and port of the token endpoint that issued the tokens.
     var tokenOrigin: String?
     var claimsText: String?
     var tokens: TokenSet
     var signInNeeded: Account.SignInReason?
     var created: Date
     var userData: Data?
-    /// The key that the tokens are bound to, a private JWK as text (RFC 9449).
+    /// The key that the tokens are bound to (RFC 9449), as a private JWK in JSON.
     var senderKey: Secret?
-    /// How to get tokens again without a refresh token.
+    /// The request for new tokens without a refresh token.
     var serviceGrant: ServiceGrant?
     var nickname: String?
     var imported: ImportOrigin?
 
-    // Later additions: records without them can be read too.
+    // Added in later versions, so records can lack them.
 
-    /// The scope of the refresh token, as far as it is known: an access token can cover less (RFC 6749 section 6).
+    /// The scope of the refresh token, if known. An access token can cover less (RFC 6749 section 6).
     var grant: Scope?
     var additionalTokens: AdditionalTokens?
     /// `uid.utid` of the provider's `client_info`: the user's home account at Entra.
     var homeAccountID: String?
-    /// The policy that issued the tokens, by its name in the settings; `nil`: the authority's own.
+    /// The policy that issued the tokens, by its name in the settings; `nil` for the default policy of the authority.
     var policy: String?
     /// The tokens of sign-ins at other policies, by the name of the policy.
     var policySignIns: [String: PolicySignIn]?
@@ -50,9 +50,9 @@ struct AccountRecord: Codable, Sendable, Equatable {
         case policySignIns = "policies"
     }
 
-    /// The client's own tokens: the store requests them again without a user.
+    /// The request for the client's own tokens, which the store repeats without a user.
     struct ServiceGrant: Codable, Sendable, Equatable {
-        /// The requested scope; the granted one can have another spelling.
+        /// The requested scope. The granted scope can be spelled differently.
         var scope: Scope
         var parameters: [String: String]
     }
@@ -68,14 +68,15 @@ struct AccountRecord: Codable, Sendable, Equatable {
         set { claimsText = newValue.map { JSONValue.object($0).text() } }
     }
 
-    /// Takes the tokens of a refresh. An additional access token is not stored here: it can cover less than requested.
+    /// Applies the response of a refresh. Does not save an additional access token here, because it can cover less than
+    /// requested.
     mutating func refresh(with new: TokenSet) {
         if let claims = Self.claims(of: new.idToken) { replaceClaims(with: claims) }
         tokens = tokens.refreshed(by: new)
         signInNeeded = nil
     }
 
-    /// Replaces the claims of the previous ID token. Those that only userinfo has remain.
+    /// Replaces the claims of the previous ID token. The claims that only userinfo returned remain.
     private mutating func replaceClaims(with new: JSONObject) {
         let previous = Self.claims(of: tokens.idToken)
         var merged = new

@@ -1,7 +1,7 @@
 import OAuth2Protocol
 import StrictJSON
 
-/// The identity of the user of a sign-in, as far as it is known.
+/// The identity of the user of a sign-in. Each member is `nil` if it is unknown.
 struct Identity {
     var issuer: String?
     var subject: String?

@@ -1,7 +1,7 @@
-/// The origin of an imported account, so that a second import of the file finds it.
+/// The origin of an imported account, by which a second import of the file finds it.
 struct ImportOrigin: Codable, Sendable, Equatable {
     /// The identifier in the file.
     var key: String?
-    /// The digest of its tokens.
+    /// The digest of its tokens in the file.
     var digest: String
 }

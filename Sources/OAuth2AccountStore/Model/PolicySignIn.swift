@@ -1,11 +1,11 @@
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import StrictJSON
 
-/// The tokens of a sign-in at another policy of Azure AD B2C than the account's own.
+/// The tokens of a sign-in at a policy of Azure AD B2C that is not the account's own.
 ///
-/// B2C binds a refresh token to the policy that issued it, so each policy has its own tokens. The account keeps its policy: editing
-/// the profile is not a sign-in.
+/// B2C binds a refresh token to the policy that issued it, so each policy has its own tokens. The account keeps its
+/// policy, because a user who edits the profile does not sign in again.
 struct PolicySignIn: Codable, Sendable, Equatable {
     var issuer: String?
     var clientID: String
@@ -18,10 +18,11 @@ struct PolicySignIn: Codable, Sendable, Equatable {
 }
 
 extension AccountRecord {
-    /// The key of the authority's own policy in ``policySignIns``, which has no name.
+    /// The key of the authority's default policy in ``policySignIns``. That policy has no name.
     private static let ownPolicy = ""
 
-    /// Exchanges the tokens of the record and the tokens of another policy. Returns `false` if the record does not have them.
+    /// Swaps the main tokens of the record and the tokens of another policy. Returns `false` if the record has no
+    /// tokens of that policy.
     ///
     /// Afterwards the record looks like an account with this policy, so that the same code refreshes all tokens.
     mutating func select(policy: String?) -> Bool {
@@ -54,10 +55,10 @@ extension AccountRecord {
         }
     }
 
-    /// Saves the sign-in of a policy that is not the account's own.
+    /// Saves a sign-in at a policy that is not the account's own.
     mutating func add(_ signIn: PolicySignIn, policy: String) {
         var signIn = signIn
-        // A policy that only changes the profile can return no refresh token: then the previous one remains.
+        // A policy that only changes the profile can issue no refresh token. The previous one remains then.
         if signIn.tokens.refreshToken == nil, let previous = policySignIns?[policy], previous.signInNeeded == nil,
             previous.tokens.refreshToken != nil
         {
@@ -68,7 +69,7 @@ extension AccountRecord {
         policySignIns = others
     }
 
-    /// Keeps the tokens of the account's policy when a sign-in at the authority's own policy replaces them.
+    /// Saves the tokens of the account's policy before a sign-in at the authority's default policy replaces them.
     mutating func keepPolicySignIn() {
         guard let policy else { return }
         var others = policySignIns ?? [:]
@@ -76,13 +77,13 @@ extension AccountRecord {
         policySignIns = others
     }
 
-    /// The claims about a sign-in rather than about the user. `tfp` and `acr` name the policy.
+    /// The claims that describe a sign-in rather than the user. `tfp` and `acr` are the policy.
     private static let signInClaims: Set<String> = [
         "iss", "aud", "azp", "exp", "iat", "nbf", "auth_time", "nonce", "at_hash", "c_hash", "acr", "amr", "tfp", "ver",
         "sid", "sub",
     ]
 
-    /// Takes the claims about the user from the ID token of another policy.
+    /// Updates the claims about the user from the ID token of another policy.
     mutating func replaceProfile(with new: JSONObject) {
         var merged = claims ?? [:]
         for member in new.members where !Self.signInClaims.contains(member.name) { merged[member.name] = member.value }

@@ -1,32 +1,34 @@
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 
-/// What a sign-out did, part by part.
+/// The results of the steps of a sign-out.
 public struct SignOutReport: Sendable {
-    /// How one part went.
+    /// The result of one step.
     public enum Part: Sendable, Equatable {
-        /// It is done.
+        /// The step succeeded.
         case succeeded
-        /// The provider does not offer it.
+        /// The provider does not support the step.
         case notOffered
-        /// It was not asked for.
+        /// The caller did not request the step.
         case skipped
-        /// It did not work; the token must be assumed to live on.
+        /// The step failed, for this reason. Assume that the tokens are still valid.
         case failed(String)
     }
 
-    /// The account that was removed here. That part always happens: otherwise the call throws.
+    /// The removed account. If the store cannot remove the account, the call throws instead of returning a report.
     public let account: Account
-    /// Whether the provider forgot the tokens (RFC 7009).
+    /// The result of revoking the tokens at the provider (RFC 7009).
     public let revocation: Part
-    /// Whether the browser was asked to end its session at the provider (RP-Initiated Logout 1.0). Done: it was sent there.
+    /// The result of opening the provider's logout page in the browser (OpenID Connect RP-Initiated Logout 1.0). The
+    /// store does not know whether the session has ended.
     public let browserSession: Part
-    /// Where the browser ends its session at the provider; nil when the provider does not offer it. It holds the ID token.
+    /// The URL of the provider's logout page, or `nil` if the provider does not support it. The URL contains the ID
+    /// token.
     public let endSessionURL: URL?
 }
 
 extension SignOutReport: Redacted {
-    /// The account and how the parts went, without the address, which holds the ID token.
+    /// The account and the results, without the URL of the logout page, which contains the ID token.
     public var description: String {
         "signed out: \(account), revocation: \(revocation), browser session: \(browserSession)"
     }

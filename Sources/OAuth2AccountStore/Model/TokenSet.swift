@@ -1,22 +1,22 @@
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import StrictJSON
 
-/// An access token with what came with it, as it is stored.
+/// An access token and the other members of its token response, as saved.
 struct TokenSet: Codable, Sendable, Equatable {
     var accessToken: Secret
     var refreshToken: Secret?
     var idToken: Secret?
     var scope: Scope
-    /// The type, in lower case; `nil`: Bearer.
+    /// The token type in lower case; `nil` for Bearer.
     var type: String?
-    /// When the response arrived.
+    /// The time when the response arrived.
     var received: Date
     /// The lifetime that the provider sent, in seconds.
     var lifetime: Int?
-    /// When an early refresh should be tried, in seconds after `received`: Entra's `refresh_in`.
+    /// The time of an early refresh, in seconds after `received`: Entra's `refresh_in`.
     var refreshIn: Int?
-    /// The additional members of the response, as JSON text. Some providers send more tokens there.
+    /// The additional members of the response, as JSON. Some providers return additional tokens there.
     var additional: Secret?
     var key = TokenKey.main
 
@@ -37,13 +37,13 @@ struct TokenSet: Codable, Sendable, Equatable {
             response.additional.members.isEmpty ? nil : Secret(JSONValue.object(response.additional).text())
     }
 
-    /// Removes every token. The account cannot be used without a new sign-in.
+    /// Removes all tokens. The account then needs a sign-in.
     mutating func removeAll() {
         accessToken = Secret("")
         (refreshToken, idToken, additional, refreshIn) = (nil, nil, nil, nil)
     }
 
-    /// Returns these tokens after a refresh: members that the response does not have remain (RFC 6749 section 6).
+    /// Returns these tokens after a refresh. Values that the response does not have remain (RFC 6749 section 6).
     func refreshed(by new: TokenSet) -> TokenSet {
         var tokens = new.key.isMain ? new : self
         tokens.refreshToken = new.refreshToken ?? refreshToken
@@ -51,7 +51,8 @@ struct TokenSet: Codable, Sendable, Equatable {
         return tokens
     }
 
-    /// The minimum time before an early refresh, in seconds, whatever the provider sends: a safeguard against storms.
+    /// The minimum time before an early refresh, in seconds. It limits the requests if a provider sends a very small
+    /// value.
     private static let minimumRefreshIn = 60.0
 
     /// Returns `refresh_in` if it is a number of seconds within the lifetime.
@@ -64,29 +65,29 @@ struct TokenSet: Codable, Sendable, Equatable {
         return Int(seconds)
     }
 
-    /// Returns whether an early refresh should be tried.
+    /// Returns whether it is time for an early refresh.
     func isDueEarly(at now: Date) -> Bool {
         refreshIn.map { now.timeIntervalSince(received) >= Double($0) } ?? false
     }
 
     var expiry: Date? { lifetime.map { received.addingTimeInterval(Double($0)) } }
 
-    /// How long a token of unknown lifetime is used if it can be refreshed, in seconds.
+    /// The assumed lifetime of a token that can be refreshed and whose lifetime is unknown, in seconds.
     private static let assumedLifetime = 3600.0
 
     /// Returns whether the access token is valid for at least `validity` seconds.
     ///
-    /// The default is a minute, or a fifth of a short lifetime. More than four fifths of the lifetime count as four fifths;
+    /// The default is a minute, or a fifth of a short lifetime. The maximum is four fifths of the lifetime, because
     /// otherwise each call would refresh the token.
     ///
-    /// - Parameter renewable: whether the token can be refreshed; `nil`: if it has a refresh token.
+    /// - Parameter renewable: Whether the token can be refreshed. The default is whether it has a refresh token.
     func isFresh(at now: Date, for validity: Double?, renewable: Bool? = nil) -> Bool {
-        // An import can have the refresh token alone.
+        // An imported account can have only a refresh token.
         guard !accessToken.value.isEmpty else { return false }
         let renewable = renewable ?? (refreshToken != nil)
         let age = now.timeIntervalSince(received)
-        // A clock that was set back makes a token look younger than it is. It is refreshed if it can be; if not, the resource
-        // decides: a wrong clock signs no user out.
+        // After the clock was set back, the token seems to be from the future and its age is unknown. Refresh it if
+        // possible. Otherwise let the resource decide: a wrong clock must not sign a user out.
         guard age > -60 else { return !renewable }
         guard let lifetime = lifetime.map(Double.init) else { return !renewable || age < Self.assumedLifetime }
         let margin = validity.map { min(max($0, 0), lifetime * 4 / 5) } ?? min(60, lifetime / 5)
@@ -94,22 +95,22 @@ struct TokenSet: Codable, Sendable, Equatable {
     }
 }
 
-/// Identifies an access token of an account by what it was requested for.
+/// The key of an access token in the cache of an account: the scope, resource and claims of its request.
 struct TokenKey: Sendable, Hashable {
-    /// The scope; `nil`: the granted scope.
+    /// The scope. The default is the granted scope.
     var scope: Scope?
-    /// The service (RFC 8707); `nil`: those of the settings.
+    /// The URL of the service (RFC 8707). The default is the resources of the settings.
     var resource: String?
-    /// Claims that a resource requires. No stored token has them.
+    /// The claims that a resource requires. No saved token has them.
     var claims: String?
 
-    /// The access token of the sign-in.
+    /// The key of the access token of the sign-in.
     static let main = TokenKey()
 
-    var isMain: Bool { self == .main }
+    var isMain: Bool { scope == nil && resource == nil && claims == nil }
 }
 
-/// The access tokens of an account for other scopes and resources, the newest last.
+/// The access tokens of an account for other scopes and resources, in order of their age, the oldest first.
 struct AdditionalTokens: Sendable, Equatable {
     static let maximumCount = 16
 
@@ -117,7 +118,7 @@ struct AdditionalTokens: Sendable, Equatable {
 }
 
 extension AdditionalTokens: Codable {
-    /// A token in a record.
+    /// The saved form of a token in a record.
     private struct Entry: Codable {
         struct Key: Codable {
             let scope: [String]

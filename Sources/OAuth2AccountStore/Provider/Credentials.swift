@@ -1,9 +1,9 @@
 import HTTPExchange
-import Platform
+import LodgePlatform
 import JOSE
 import OAuth2Protocol
 
-/// The client of a type, with its secret or key from the location in the settings.
+/// Creates the client of a type, and reads its secret or key from the location in the settings.
 package struct ClientCredentials {
     let type: AccountType
     let environment: [String: String]
@@ -15,10 +15,11 @@ package struct ClientCredentials {
 
     private static let maximumSize = 64 * 1024
 
-    /// Returns the client with the authentication of the settings, otherwise the best one that the provider announces: a key before a
-    /// secret (RFC 9700 section 2.5).
+    /// Returns the client with the authentication method of the settings. The default is the best method that the
+    /// provider announces: a key rather than a secret (RFC 9700 section 2.5).
     ///
-    /// - Throws: `SettingsError` if the secret or the key cannot be read; `OAuth2Error` if the provider accepts neither.
+    /// - Throws: `SettingsError` if the secret or the key cannot be read; `OAuth2Error` if the provider accepts
+    ///   neither.
     func client(for server: AuthorizationServer) throws -> Client {
         Client(id: type.clientID, authentication: try authentication(server))
     }
@@ -38,13 +39,14 @@ package struct ClientCredentials {
     }
 
     private func announced(_ methods: [String]?) throws -> ClientAuthentication {
-        // The certificate of the connection, if there is nothing else that the provider accepts.
+        // Authenticate with the certificate of the connection only if the settings have neither a secret nor a key.
         if type.clientCertificate != nil, type.clientSecret == nil, type.clientKey == nil,
             methods?.contains(where: { $0 == "tls_client_auth" || $0 == "self_signed_tls_client_auth" }) ?? true
         {
             return .tlsCertificate
         }
-        // A key can be for signed requests alone: it authenticates if the provider accepts it, or if there is no secret.
+        // A key can be intended only for signed requests. It authenticates the client if the provider accepts it, or if
+        // there is no secret.
         if type.clientKey != nil, methods?.contains("private_key_jwt") ?? (type.clientSecret == nil) {
             return .privateKeyJWT(try signingKey())
         }
@@ -60,12 +62,13 @@ package struct ClientCredentials {
         }
     }
 
-    /// Returns the client secret; `nil` if the settings have none.
+    /// Returns the client secret, or `nil` if the settings do not have one.
     package func secret() throws -> Secret? {
         try type.clientSecret.map { try text($0, of: "clientSecret", "client secret") }
     }
 
-    /// Returns the client's private key with the algorithm in its `alg`, otherwise the usual one of its type.
+    /// Returns the client's private key with the algorithm of its `alg` member. The default is the usual algorithm for
+    /// the type of the key.
     package func signingKey() throws -> SigningKey {
         guard let source = type.clientKey else {
             throw SettingsError(
@@ -142,7 +145,7 @@ extension Client {
         }
     }
 
-    /// The forms in which a provider's text can repeat the secret.
+    /// The forms of the secret that a provider's message can repeat.
     var secretForms: [Secret?] { [basicCredentials, secret, secret.map { Secret(FormEncoding.encode($0.value)) }] }
 }
 
@@ -150,7 +153,7 @@ extension OAuth2Error {
     /// The minimum length of a secret that is redacted in an error code, in bytes.
     private static let minimumSecret = 8
 
-    /// Returns the error without these secrets, which the provider's text can repeat.
+    /// Returns the error without these secrets. A provider's message can repeat them.
     func redacting(_ secrets: [Secret?]) -> OAuth2Error {
         guard case .provider(var error) = self else { return self }
         func redacted(_ text: String?, atLeast count: Int = 1) -> String? {
@@ -159,7 +162,7 @@ extension OAuth2Error {
                 return text?.replacingBytes(secret.value, with: Secret.mask)
             }
         }
-        // A secret of a few letters can be part of a word, and the code decides what happens.
+        // A short secret can be part of a word, and the error code decides the remedy.
         error.code = ErrorCode(rawValue: redacted(error.code.rawValue, atLeast: Self.minimumSecret) ?? "")
         error.explanation = redacted(error.explanation)
         error.uri = redacted(error.uri)

@@ -1,22 +1,22 @@
-import Platform
+import LodgePlatform
 import JOSE
 import OAuth2Protocol
 import StrictJSON
 
-/// The key that an account's tokens are bound to, and its form in the sealed record.
+/// The key that an account's tokens are bound to, and its text in the sealed record.
 ///
-/// [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449)
+/// See [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449).
 enum DPoPKey {
-    /// A new key for an algorithm that the provider takes; ES256 when it does not say.
+    /// Creates a key for an algorithm that the provider supports. The default is ES256.
     ///
-    /// - Throws: `OAuth2Error` when the provider takes none that is known here; `JOSEError` when libcrypto fails.
+    /// - Throws: `OAuth2Error` if the provider supports no algorithm of this library; `JOSEError` if libcrypto fails.
     static func make(for server: AuthorizationServer) throws -> SigningKey {
         let preferred: [JWSAlgorithm] = [.es256, .edDSA, .es384, .es512, .ps256, .rs256]
         let announced = server.dpopSigningAlgorithms
         guard let algorithm = preferred.first(where: { announced?.contains($0.rawValue) ?? true }) else {
             throw OAuth2Error.configuration(
-                "the provider takes DPoP proofs signed with \((announced ?? []).joined(separator: ", ")) only, and none "
-                    + "of these is known here")
+                "the provider accepts only DPoP proofs signed with \((announced ?? []).joined(separator: ", ")), and "
+                    + "none of these algorithms is supported")
         }
         return try SigningKey(try JWK.generate(for: algorithm), algorithm: algorithm)
     }

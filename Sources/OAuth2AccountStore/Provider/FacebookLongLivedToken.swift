@@ -1,18 +1,21 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 
-/// Facebook has no refresh tokens. A client with a secret can exchange the token of a sign-in, which is valid for an hour or two, for
-/// one that is valid for about sixty days.
+/// The request for a long-lived token at Facebook, which has no refresh tokens.
 ///
-/// https://developers.facebook.com/docs/facebook-login/guides/access-tokens/get-long-lived
+/// A client with a secret can exchange the token of a sign-in, which is valid for an hour or two, for a token that is
+/// valid for about 60 days.
+///
+/// See https://developers.facebook.com/docs/facebook-login/guides/access-tokens/get-long-lived
 struct FacebookLongLivedToken: Sendable {
-    /// Facebook documents a GET; a form, as for its other grants, keeps the secret out of URLs.
+    /// A POST with a form, as for Facebook's other grants, so that no URL contains the secret. Facebook documents a
+    /// GET.
     let request: HTTPRequest
 
-    /// Builds the request; nil when the client has no secret, because then Facebook does not exchange.
+    /// Creates the request, or `nil` if the client has no secret: Facebook does not exchange its tokens.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when there is no token endpoint.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider has no token endpoint.
     init?(_ shortLived: Secret, server: AuthorizationServer, client: Client) throws(OAuth2Error) {
         let secret: Secret
         switch client.authentication {
@@ -32,7 +35,7 @@ struct FacebookLongLivedToken: Sendable {
             body: Data(FormEncoding.encode(pairs).utf8))
     }
 
-    /// Returns the tokens of the sign-in with the long-lived access token.
+    /// Returns the tokens of the sign-in with the long-lived access token in place of the first one.
     static func read(_ response: HTTPResponse, replacing tokens: TokenResponse) throws(OAuth2Error) -> TokenResponse {
         let exchanged = try TokenResponse.read(response)
         var result = tokens
@@ -43,7 +46,8 @@ struct FacebookLongLivedToken: Sendable {
 }
 
 extension ProviderClient {
-    /// Returns the tokens with a long-lived access token if the type requires the exchange. If it fails, the first token remains.
+    /// Returns the tokens with a long-lived access token if the type requires the exchange. If the exchange fails,
+    /// returns the tokens unchanged.
     ///
     /// - Throws: `CancellationError`
     func longLived(_ tokens: TokenResponse) async throws -> TokenResponse {

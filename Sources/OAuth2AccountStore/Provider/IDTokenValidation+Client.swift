@@ -1,6 +1,6 @@
 import JOSE
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 
 extension ProviderClient {
     func idTokenValidation() -> IDTokenValidation {
@@ -12,7 +12,8 @@ extension ProviderClient {
 }
 
 extension IDTokenValidation {
-    /// Validates by this machine's clock and, if the token is too old or too new by that, by the provider's.
+    /// Validates an ID token by this machine's clock. If the token is too old or too new by it, validates it by the
+    /// provider's clock.
     func validateByEitherClock(
         _ token: Secret, keys: JWKSet, clientSecret: Secret?, _ connection: ProviderClient
     ) throws(IDTokenError) -> IDToken {

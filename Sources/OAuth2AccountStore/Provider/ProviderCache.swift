@@ -1,12 +1,12 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
 import Synchronization
 
-/// The endpoints and keys of the providers. Callers at the same time share one request.
+/// A cache of the metadata and the keys of providers. Concurrent callers share one request.
 actor ProviderCache {
-    /// How long endpoints are cached, in seconds.
+    /// The time for which metadata is cached, in seconds.
     private static let serverLifetime = 3600.0
 
     private let dependencies: Dependencies
@@ -44,12 +44,12 @@ actor ProviderCache {
         }
     }
 
-    /// Returns the provider of a type if it is cached.
+    /// Returns the provider of a type if it is cached, otherwise `nil`.
     func knownServer(for type: AccountType) -> AuthorizationServer? {
         servers[Self.name(of: type)].flatMap { $0.type == type ? $0.metadata.server : nil }
     }
 
-    /// Each policy has its own authority.
+    /// Returns the cache key of a type. Each policy has its own authority, and so its own key.
     private static func name(of type: AccountType) -> String {
         type.name + (type.policy.map { "\u{0}" + $0 } ?? "")
     }
@@ -64,7 +64,8 @@ actor ProviderCache {
         if let running = fetching[name] { return try await running.value() }
         let result = Promise<AuthorizationServer>()
         fetching[name] = result
-        // Unstructured: cancelling the caller that started it does not end it.
+        // Unstructured, so that the cancellation of the caller that started the request does not cancel it for the
+        // others.
         Task {
             do {
                 let metadata = try await discovery(type).read()
@@ -79,13 +80,14 @@ actor ProviderCache {
         return try await result.value()
     }
 
-    /// Returns the provider of a type, and searches both of its metadata documents for an endpoint.
+    /// Returns the provider of a type. If the endpoint is missing, searches the provider's other metadata document for
+    /// it.
     func server(for type: AccountType, offering endpoint: String) async throws -> AuthorizationServer {
         let server = try await server(for: type)
         let name = Self.name(of: type)
         guard server.endpoint(endpoint) == nil, var known = servers[name], known.type == type else { return server }
         try await discovery(type).complete(&known.metadata)
-        // Another caller can have read newer metadata, or those of other settings.
+        // Another caller can have read newer metadata, or the metadata for other settings.
         if let present = servers[name], present.type == type, present.fetched == known.fetched { servers[name] = known }
         return known.metadata.server
     }
@@ -101,11 +103,11 @@ actor ProviderCache {
         return response.resolvingRetryAfter(now: dependencies.now())
     }
 
-    /// Returns the provider's keys. After an unknown key it requests them again, unless it did so a moment ago.
+    /// Returns the provider's keys. After an unknown key it requests them again, unless it has just done so.
     func keys(of server: AuthorizationServer, type: AccountType, afterUnknownKey: Bool = false) async throws -> JWKSet {
         let request = try JWKSRequest(server: server).request
         let now = dependencies.now().timeIntervalSince1970
-        // After the clock was set back, old keys would look new.
+        // If the clock was set back, old keys would look new.
         if now < lastKeyRequest { keys.removeAll() }
         lastKeyRequest = now
         let cache = keys[request.url] ?? JWKSCache()
@@ -115,7 +117,8 @@ actor ProviderCache {
         if let running = fetchingKeys[request.url] { return try await running.value() }
         let result = Promise<JWKSet>()
         fetchingKeys[request.url] = result
-        // Unstructured: cancelling the caller that started it does not end it.
+        // Unstructured, so that the cancellation of the caller that started the request does not cancel it for the
+        // others.
         Task {
             keys[request.url, default: JWKSCache()].fetchBegan(now: now)
             do {

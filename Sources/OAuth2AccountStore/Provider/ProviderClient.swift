@@ -1,11 +1,11 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
 import StrictJSON
 
-/// The client of one type at its provider. Every request has its own client assertion and DPoP proof, with the clock and the nonce of
-/// the last response.
+/// The client of an account type at its provider. Every request gets a new client assertion and a new DPoP proof, with
+/// the clock offset and the nonce of the last response.
 struct ProviderClient: Sendable {
     let type: AccountType
     let server: AuthorizationServer
@@ -15,14 +15,14 @@ struct ProviderClient: Sendable {
     let hints: ServerHints
     let dependencies: Dependencies
 
-    /// Returns the client with an assertion for one request, if it authenticates with a JWT.
+    /// Returns the client for one request. If it authenticates with a JWT, it has a new assertion.
     func preparedClient() throws -> Client {
         try client.prepared(
             for: server, audience: type.clientAssertionAudience, now: serverTime(of: server.tokenEndpoint),
             random: dependencies.random)
     }
 
-    /// Returns the secret that verifies ID tokens, if the client registered for HMAC.
+    /// Returns the secret that verifies ID tokens, or `nil` if the client did not register for HMAC.
     func verifyingSecret() throws -> Secret? {
         let names = [type.idTokenSigningAlgorithm, type.userinfoSigningAlgorithm]
         guard names.contains(where: { $0.flatMap(JWSAlgorithm.init(name:))?.isSymmetric == true }) else { return nil }
@@ -34,10 +34,10 @@ struct ProviderClient: Sendable {
         try ClientCredentials(type: type, environment: dependencies.environment).signingKey()
     }
 
-    /// Returns a new key for a sign-in, or `nil` if the settings do not require bound tokens.
+    /// Returns a new key for the tokens of a sign-in, or `nil` if the settings do not require bound tokens.
     func newSenderKey() throws -> SigningKey? { type.dpop ? try DPoPKey.make(for: server) : nil }
 
-    /// Returns the time of a server, in seconds since 1970; this machine's time if it is unknown.
+    /// Returns the time of a server in seconds since 1970, or this machine's time if it is unknown.
     func serverTime(of url: URL?) -> Double {
         dependencies.now().timeIntervalSince1970 + (url.map { hints.offset(of: $0) } ?? 0)
     }
@@ -49,7 +49,7 @@ struct ProviderClient: Sendable {
         return response.resolvingRetryAfter(now: dependencies.now())
     }
 
-    /// Sends a request that is built again for each attempt, with a proof if there is a key.
+    /// Sends a request, which `build` creates for each attempt. With a key, the request has a proof.
     func send(
         to url: URL?, boundTo key: SigningKey?, accessToken: Secret? = nil, _ build: () throws -> HTTPRequest
     ) async throws -> HTTPResponse {
@@ -60,7 +60,8 @@ struct ProviderClient: Sendable {
         }.response
     }
 
-    /// Returns whether the server can have rejected the time of a proof or an assertion. The request had no effect then.
+    /// Returns whether the server can have rejected the request because of the time of a proof or an assertion. The
+    /// request had no effect then.
     private func isClockError(_ response: HTTPResponse) -> Bool {
         guard let code = (try? JSONValue(parsing: response.body))?.object?["error"]?.string else { return false }
         return [ErrorCode.invalidClient, .invalidDPoPProof, .useDPoPNonce].contains(ErrorCode(rawValue: code))
@@ -73,7 +74,7 @@ struct ProviderClient: Sendable {
         }
     }
 
-    /// Sends a request once, with a proof if there is a key.
+    /// Sends a request once. With a key, the request has a proof.
     func sendOnce(
         boundTo key: SigningKey?, accessToken: Secret? = nil, _ build: () throws -> HTTPRequest
     ) async throws -> HTTPResponse {
@@ -102,7 +103,7 @@ struct ProviderClient: Sendable {
     ) -> TokenResponse.Expectation {
         var expectation = grant.expectation
         expectation.idToken = idToken
-        // Without the binding anyone could use the token (RFC 9449 section 5).
+        // Without the binding, anyone who has the token could use it (RFC 9449 section 5).
         if key != nil {
             expectation.tokenTypes.remove("bearer")
             expectation.tokenTypes.insert("dpop")
@@ -126,9 +127,9 @@ struct ProviderClient: Sendable {
         }
     }
 
-    /// Returns the error of a response without the secrets of the request, which the provider's text can repeat.
+    /// Returns the error of a response without the secrets of the request. A provider's message can repeat them.
     func redacting(_ error: OAuth2Error, _ grant: TokenRequest.Grant) -> OAuth2Error {
-        // Another attempt would not return an ID token either.
+        // This error is not transient: another attempt would not return an ID token either.
         if case .invalidResponse("id_token_missing", _) = error { return .idToken(.missing) }
         return error.redacting(grant.secrets + client.secretForms)
     }
@@ -157,7 +158,7 @@ extension ProviderClient {
             for: .clientCredentials(scope: grant.scope),
             parameters: type.tokenParameters.merging(grant.parameters) { $1 }, resources: resources ?? type.resources,
             authorizationDetails: true, boundTo: key)
-        // RFC 6749 section 4.4.3: there should be none, and the store does not need one.
+        // The provider should not return a refresh token (RFC 6749 section 4.4.3), and the store does not need it.
         response.refreshToken = nil
         response.idToken = nil
         return response

@@ -1,12 +1,12 @@
 import HTTPExchange
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 
 /// Reads the metadata documents of a type's provider.
 ///
-/// OAuth 2 and OpenID Connect have different well-known URLs, and some servers insert the latter between host and path (RFC 8414
-/// sections 3 and 5). A provider can have both documents, and they can differ: django-oauth-toolkit lists revocation, introspection and
-/// registration only in the document of RFC 8414.
+/// OAuth 2 and OpenID Connect have different well-known URLs, and some servers insert the latter between host and path
+/// (RFC 8414 sections 3 and 5). A provider can have both documents with different contents: django-oauth-toolkit lists
+/// revocation, introspection and registration only in the document of RFC 8414.
 package struct ProviderDiscovery: Sendable {
     private let type: AccountType
     private let send: @Sendable (HTTPRequest) async throws -> HTTPResponse
@@ -15,11 +15,11 @@ package struct ProviderDiscovery: Sendable {
     package struct Metadata: Sendable {
         /// The provider.
         package var server: AuthorizationServer
-        /// The URL of its document; `nil` if the settings name the endpoints.
+        /// The URL of its document, or `nil` if the settings specify the endpoints.
         package let url: URL?
-        /// The provider's time.
+        /// The time of the provider's response, from its `Date` header field.
         package let date: Date?
-        /// The possible locations of the provider's other document, until it is read.
+        /// The possible locations of the provider's other document. Empty after it was read.
         fileprivate var others: [Discovery] = []
     }
 
@@ -45,7 +45,7 @@ package struct ProviderDiscovery: Sendable {
     }
 
     private func read(_ issuer: String) async throws -> Metadata {
-        // A resource can name any server: only a server on this machine can have endpoints with plain http here.
+        // A resource can name any server. Only a server on this machine may have endpoints with plain HTTP.
         let allowsLoopbackHTTP = type.resources.isEmpty || URL(string: issuer)?.isLoopback == true
         func discovery(_ placement: Discovery.Placement) throws -> Discovery {
             try Discovery(issuer: issuer, placement: placement, allowsLoopbackHTTP: allowsLoopbackHTTP)
@@ -54,7 +54,7 @@ package struct ProviderDiscovery: Sendable {
         var tried: Set<URL> = []
         for placement in placements {
             let document = try discovery(placement)
-            // Without a path, two of the URLs are the same.
+            // If the issuer has no path, two of the URLs are the same.
             guard tried.insert(document.url).inserted else { continue }
             do {
                 var metadata = try await fetch(document)
@@ -68,18 +68,22 @@ package struct ProviderDiscovery: Sendable {
             } catch OAuth2Error.http(let status, let retryAfter) where Self.saysMissing(status) {
                 first = first ?? OAuth2Error.http(status: status, retryAfter: retryAfter)
             } catch let error as HTTPTransportError where error.kind == .intercepted && !type.resources.isEmpty {
-                // Some servers send a web page for every unknown path.
+                // Some servers return a web page for every unknown path.
                 first = first ?? error
             }
         }
         throw first ?? CancellationError()
     }
 
-    /// Returns whether a status says that a document does not exist. Some servers protect or reject every unknown path.
+    /// Returns whether a status means that a document does not exist. Some servers return a 4xx other than 404 for
+    /// every unknown path.
     static func saysMissing(_ status: Int) -> Bool { (400..<500).contains(status) && status != 408 && status != 429 }
 
-    /// The well-known URLs in order. The Model Context Protocol, whose servers are resources of RFC 8707, begins with the URL of OAuth.
-    /// An ID token needs what only the document of OpenID must have: the keys and the algorithms.
+    /// The well-known URLs, in the order of the attempts.
+    ///
+    /// For a resource (RFC 8707), the order follows the Model Context Protocol, which starts with the document of OAuth
+    /// 2. For ID tokens, the document of OpenID Connect is first, because only that document must have the keys and the
+    /// algorithms.
     private var placements: [Discovery.Placement] {
         let first: [Discovery.Placement] =
             type.resources.isEmpty || type.scope.contains("openid")
@@ -94,8 +98,8 @@ package struct ProviderDiscovery: Sendable {
             date: response.fields["Date"].flatMap { HTTPDate.parse($0) })
     }
 
-    /// Adds the endpoints that only the provider's other document lists, if that names the same issuer. Without such a document the
-    /// metadata is unchanged.
+    /// Adds the endpoints that only the provider's other document lists. Without another document of the same issuer,
+    /// the metadata is unchanged.
     package func complete(_ metadata: inout Metadata) async throws {
         let others = metadata.others
         metadata.others = []
@@ -113,23 +117,23 @@ package struct ProviderDiscovery: Sendable {
         }
     }
 
-    /// Returns the provider of another document; `nil` if it is missing or belongs to another issuer.
+    /// Returns the provider from another document, or `nil` if the document is missing or belongs to another issuer.
     private func readOther(_ discovery: Discovery) async throws -> AuthorizationServer? {
         do {
             return try discovery.read(try await send(discovery.request))
         } catch let error as OAuth2Error where !error.isTransient {
             return nil
         } catch let error as HTTPTransportError where error.kind == .intercepted {
-            // Some servers send a web page for every unknown path.
+            // Some servers return a web page for every unknown path.
             return nil
         }
     }
 
-    /// Returns the provider with the endpoints of the settings.
+    /// Returns the provider with the endpoints of the settings instead of the discovered ones.
     private func configured(_ found: AuthorizationServer) -> AuthorizationServer {
         var server = found
         if type.clientCertificate != nil {
-            // Servers often request certificates at other URLs (RFC 8705 section 5).
+            // Servers often accept client certificates only at other URLs (RFC 8705 section 5).
             for (name, path) in AuthorizationServer.endpointNames {
                 if let url = server.mutualTLSAliases[name] { server[keyPath: path] = url }
             }

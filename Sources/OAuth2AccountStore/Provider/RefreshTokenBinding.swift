@@ -1,11 +1,13 @@
 import HTTPExchange
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 
-/// A refresh token goes only to the client, the provider and the origin that it was issued to and by, regardless of the settings.
+/// Checks before a request that a refresh token goes only to the client, the provider and the origin of its token
+/// response, even if the settings changed.
 enum RefreshTokenBinding {
-    /// Checks that the settings still name the client, the provider and the token endpoint's origin of the sign-in.
+    /// Checks that the settings still have the client, the provider and the origin of the token endpoint of the
+    /// sign-in.
     ///
     /// - Throws: ``AccountStoreError`` of the kind `settings`.
     static func check(_ record: AccountRecord, _ type: AccountType, _ server: AuthorizationServer) throws {
@@ -19,7 +21,8 @@ enum RefreshTokenBinding {
         }
         let endpoint = server.tokenEndpoint?.origin
         guard let issuing = record.tokenOrigin else {
-            // An imported account has no origin before its first refresh. Then the metadata of its issuer names the endpoint.
+            // An imported account has no origin before its first refresh. The metadata of its issuer then specifies the
+            // endpoint.
             guard record.issuer == nil || server.issuer != nil && type.endpoints.token == nil else {
                 throw error(type, "its settings no longer name the provider that issued the refresh token")
             }
@@ -31,7 +34,8 @@ enum RefreshTokenBinding {
         }
     }
 
-    /// Checks that the revocation endpoint, which receives refresh tokens too, has the origin of the token endpoint.
+    /// Checks that the revocation endpoint has the origin of the token endpoint, because it receives refresh tokens
+    /// too.
     ///
     /// - Throws: ``AccountStoreError`` of the kind `settings`.
     static func checkRevocation(_ type: AccountType, _ server: AuthorizationServer) throws {

@@ -1,20 +1,20 @@
-import Platform
+import LodgePlatform
 import JOSE
 import OAuth2Protocol
 import StrictJSON
 
-/// A client that was registered dynamically for one account type: what is needed to manage it later.
+/// A client that was registered dynamically for one account type, with the data for managing the registration.
 ///
-/// [RFC 7592 section 3](https://www.rfc-editor.org/rfc/rfc7592#section-3)
+/// See [RFC 7592 section 3](https://www.rfc-editor.org/rfc/rfc7592#section-3).
 package struct RegisteredClient: Sendable, Equatable {
-    /// The issuer that registered it. The client is good there only.
+    /// The issuer that registered the client. The client is valid only there.
     package let issuer: String
     /// The client identifier.
     package let clientID: String
-    /// Where it is managed, and the token for that; nil when the provider does not offer it.
+    /// The URL and the token for managing the registration, or `nil` if the provider does not support it.
     package let access: ClientManagementRequest.Access?
 
-    /// A client.
+    /// Creates a registered client.
     package init(issuer: String, clientID: String, access: ClientManagementRequest.Access?) {
         self.issuer = issuer
         self.clientID = clientID
@@ -23,12 +23,12 @@ package struct RegisteredClient: Sendable, Equatable {
 }
 
 extension RegisteredClient: Redacted {
-    /// The client identifier and the issuer; no token.
+    /// The client identifier and the issuer, without the token.
     package var description: String { "the client \(clientID.debugDescription) of \(issuer)" }
 }
 
 extension RegisteredClient {
-    /// Saves a registration, sealed like the accounts; `nil` removes it.
+    /// Saves a registration, sealed like the accounts. `nil` removes it.
     static func save(_ client: RegisteredClient?, ofType type: String, _ repository: AccountRepository) async throws {
         let storage = repository.storage
         guard let client else { return try await storage.setValue(nil, for: Self.registrationName(type)) }
@@ -42,7 +42,9 @@ extension RegisteredClient {
         try await storage.setValue(sealed, for: Self.registrationName(type))
     }
 
-    /// Reads the registration of a type; `nil` if this store did not register its client.
+    /// Returns the registration of a type, or `nil` if this store did not register its client.
+    ///
+    /// - Throws: ``AccountStoreError`` of the kind `damagedRecord`; `StorageError`.
     static func read(ofType type: String, _ repository: AccountRepository) async throws -> RegisteredClient? {
         guard let sealed = try await repository.storage.value(Self.registrationName(type)) else { return nil }
         guard
@@ -63,6 +65,6 @@ extension RegisteredClient {
 
     private static func registrationName(_ type: String) -> String { "registration:\(type)" }
 
-    // The type is bound: a record that is copied to another type does not open.
+    // The type is authenticated: a record that was copied to another type cannot be opened.
     private static func registrationContext(_ type: String) -> [UInt8] { Array("registration-1:\(type)".utf8) }
 }

@@ -1,28 +1,29 @@
 import HTTPExchange
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 
-/// Finds out which provider issues the tokens of a resource, from the resource itself.
+/// Finds the authorization servers of a resource from the metadata of the resource.
 ///
-/// [RFC 9728](https://www.rfc-editor.org/rfc/rfc9728)
+/// See [RFC 9728](https://www.rfc-editor.org/rfc/rfc9728).
 package struct ResourceDiscovery: Sendable {
-    /// What a resource says about sign-in. All of it is from an untrusted party until the user confirms it.
+    /// The metadata of a resource for signing in. It comes from an untrusted party, so the user must confirm it.
     package struct Description: Sendable, Equatable {
         /// The requested URL.
         package let url: URL
         /// The identifier of the resource: the URL, or a parent of it.
         package let resource: String
-        /// The issuers of the providers whose tokens it accepts, at least one.
+        /// The issuers of the authorization servers whose tokens the resource accepts. At least one.
         package let authorizationServers: [String]
-        /// The scope that the resource requires, or an empty one.
+        /// The scope that the resource requires. Empty if it does not require a scope.
         package let scope: Scope
-        /// All scopes that the resource knows, for the registration of a client.
+        /// All scope tokens that the resource supports, for the registration of a client.
         package let knownScope: Scope
         /// Whether tokens must be bound to a key (RFC 9449).
         package let requiresDPoP: Bool
 
-        /// Whether the resource is a parent of the URL. `https://h` and `https://h/` are the same (RFC 3986 section 6.2.3).
+        /// Whether the resource is a parent of the URL. `https://h` and `https://h/` are the same (RFC 3986 section
+        /// 6.2.3).
         package var isParent: Bool {
             func withoutEmptyPath(_ text: String) -> String {
                 text.hasSuffix("/") && URL(string: text)?.path(percentEncoded: true) == "/"
@@ -36,7 +37,7 @@ package struct ResourceDiscovery: Sendable {
 
     package init(transport: any HTTPTransport) { self.transport = transport }
 
-    /// Asks a resource without a token, and reads its metadata. Sends no secret.
+    /// Sends a request without a token to a resource, and reads its metadata. Sends no secret.
     ///
     /// - Throws: ``AccountStoreError``
     package func describe(_ address: String) async throws -> Description {
@@ -63,10 +64,11 @@ package struct ResourceDiscovery: Sendable {
         }
     }
 
-    /// The time limit of the response of the resource. Its content is not read: it can be a stream without end.
+    /// The time limit for the response of the resource. Its content is not read, because it can be an endless stream.
     private static let patience = Duration.seconds(30)
 
-    /// Returns the challenge of the resource that names its metadata, or otherwise a scope.
+    /// Returns the challenge of the resource that names its metadata. The default is its first challenge, which can
+    /// name a scope.
     private func challenge(of url: URL) async throws -> AuthenticationChallenge? {
         var request = HTTPRequest(.get, url, fields: ["Accept": "application/json, */*;q=0.5"])
         request.redirects = .none
@@ -90,7 +92,7 @@ package struct ResourceDiscovery: Sendable {
     private static func redirected(_ response: HTTPResponse, _ url: URL) -> AccountStoreError {
         let target = response.fields["Location"].flatMap { URL(string: $0, relativeTo: url)?.absoluteURL }
         var hint: Hint = "use the address of the API itself"
-        // Only the user decides to go to another server.
+        // Only the user may decide to sign in to another server.
         if let target, target.hasOrigin(of: url), case let text = target.absoluteString,
             text.wholeMatch(of: /[A-Za-z0-9:\/.\[\]_~%-]+/) != nil
         {
@@ -126,7 +128,8 @@ package struct ResourceDiscovery: Sendable {
             hint: "ask its provider for the issuer, and add an account type for this issuer")
     }
 
-    /// Returns the issuers that can be used. A resource elsewhere must not lead to a server on this machine with plain http.
+    /// Returns the usable issuers. A resource on another machine must not name a server on this machine with plain
+    /// HTTP.
     private static func authorizationServers(of found: ProtectedResource, _ url: URL) throws(OAuth2Error) -> [String] {
         var reason = "the metadata of the resource lacks an authorization server"
         let usable = found.authorizationServers.filter { issuer in
@@ -142,7 +145,8 @@ package struct ResourceDiscovery: Sendable {
         return usable
     }
 
-    /// Returns the URL of the metadata. They decide which provider the user signs in to, so another server cannot have them.
+    /// Returns the URL of the metadata. It must be on the server of the resource, because the metadata selects the
+    /// provider at which the user signs in.
     private static func metadataURL(_ text: String, of url: URL) throws(OAuth2Error) -> URL {
         let found: URL
         do throws(OAuth2Error) {

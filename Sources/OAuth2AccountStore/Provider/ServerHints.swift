@@ -1,23 +1,23 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 import Synchronization
 
 extension HTTPResponse {
-    /// Returns the response with a `Retry-After` in seconds if the field has a date and the response has no `Date` to measure it from: then
-    /// this machine's clock counts.
+    /// Returns the response with `Retry-After` in seconds if the field has a date and the response has no `Date` field.
+    /// The delay is then relative to this machine's clock.
     func resolvingRetryAfter(now: Date) -> HTTPResponse {
         guard fields["Retry-After"] != nil, retryAfter() == nil, let delay = retryAfter(now: now) else { return self }
         var response = self
-        response.fields["Retry-After"] = String(Int((delay / .seconds(1)).rounded(.up)))
+        response.fields["Retry-After"] = String(delay.wholeSeconds)
         return response
     }
 }
 
-/// The clock offsets and the last DPoP nonces of servers, as their responses had them.
+/// The clock offsets and the last DPoP nonces of servers, from their responses.
 final class ServerHints: Sendable {
     private static let capacity = 64
-    /// The minimum difference that counts, in seconds. The field has whole seconds, and the response took time.
+    /// The minimum offset that counts, in seconds. The `Date` field has whole seconds, and the response takes time.
     private static let minimumOffset = 5.0
 
     private struct State {
@@ -38,10 +38,12 @@ final class ServerHints: Sendable {
         }
     }
 
-    /// Returns how many seconds the server's clock is ahead of this machine's; 0 if unknown.
+    /// Returns the number of seconds by which the server's clock is ahead of this machine's clock, or 0 if it is
+    /// unknown.
     func offset(of url: URL) -> Double { knownOffset(of: url) ?? 0 }
 
-    /// Returns the same, or `nil` if the server did not send the time.
+    /// Returns the number of seconds by which the server's clock is ahead, or `nil` if the server did not send the
+    /// time.
     func knownOffset(of url: URL) -> Double? {
         let origin = url.origin ?? ""
         return state.withLock { $0.offsets[origin] }

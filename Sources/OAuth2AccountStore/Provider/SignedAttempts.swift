@@ -1,9 +1,9 @@
 import HTTPExchange
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 
-/// The attempts of a request with a proof or an assertion: one more with the server's nonce (RFC 9449 sections 8 and 9), and one more by
-/// the server's clock if the request was dated by another one.
+/// The attempts of a request with a proof or an assertion. A request is repeated once with the server's nonce (RFC 9449
+/// sections 8 and 9), and once with the server's time if it was dated by a wrong clock.
 struct SignedAttempts {
     let hints: ServerHints
     private var hasNonce = false
@@ -14,8 +14,9 @@ struct SignedAttempts {
     /// Sends a request until another attempt cannot help.
     ///
     /// - Parameters:
-    ///   - isClockError: whether a response with another time can be about the time of the request.
-    ///   - attempt: builds and sends the request, and notes the hints of the response.
+    ///   - url: The URL of the request.
+    ///   - isClockError: Returns whether the server can have rejected the request because of its time.
+    ///   - attempt: Builds and sends the request, and notes the hints of the response.
     mutating func send<Response>(
         to url: URL?, isClockError: (HTTPResponse) -> Bool = { _ in true },
         attempt: () async throws -> (head: HTTPResponse, response: Response, mayRepeat: Bool)

@@ -1,17 +1,24 @@
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 import SealedStorage
 
-/// The parts of a store that its collaborators share.
-struct StoreContext: Sendable {
+/// The values that the collaborators of a store share. A class, because they use it in every call, and it has many parts to copy.
+final class StoreContext: Sendable {
     let settings: Settings
     let dependencies: Dependencies
     let repository: AccountRepository
     let providers: ProviderCache
+
+    init(settings: Settings, dependencies: Dependencies, repository: AccountRepository, providers: ProviderCache) {
+        self.settings = settings
+        self.dependencies = dependencies
+        self.repository = repository
+        self.providers = providers
+    }
 }
 
-/// A collaborator of the store. It does not know the store.
+/// A collaborator of the store, without a reference to the store.
 protocol StoreCollaborator: Sendable {
     var context: StoreContext { get }
 }
@@ -24,18 +31,18 @@ extension StoreCollaborator {
     var storage: any AccountStorage { repository.storage }
     var seal: RecordSeal { repository.seal }
 
-    /// Returns the type with this name.
+    /// Returns the type with the given name.
     func type(_ name: String) throws -> AccountType { try context.type(name) }
 
-    /// Returns the type of an account, at the policy that the account was signed in with.
+    /// Returns the type of an account, at the policy of the account.
     func type(of record: AccountRecord) throws -> AccountType { try context.type(record.type, policy: record.policy) }
 
-    /// Discovers the provider of a type and creates its client.
+    /// Returns the client of a type at its provider, after discovery if necessary.
     func client(
         of type: AccountType, offering endpoint: String? = nil
     ) async throws -> ProviderClient { try await context.client(of: type, offering: endpoint) }
 
-    /// Returns the time to use for the age of an account's tokens.
+    /// Returns the current time for computing the age of an account's tokens.
     func now(forAgeOf tokens: TokenSet, account id: Account.ID) -> Date {
         context.now(forAgeOf: tokens, account: id)
     }
@@ -55,7 +62,7 @@ extension StoreContext {
             hint: SpellingSuggestion.nearest(to: name, in: names).map { "did you mean \($0)?" })
     }
 
-    /// Returns a type at one of its policies; `nil`: at the authority's own.
+    /// Returns a type at one of its policies. Without a policy, returns it at the default policy of the authority.
     func type(_ name: String, policy: String?) throws -> AccountType {
         let type = try type(name)
         guard let policy else { return type }
@@ -69,9 +76,10 @@ extension StoreContext {
             hint: SpellingSuggestion.nearest(to: policy, in: names).map { "did you mean \($0)?" })
     }
 
-    /// Discovers the provider of a type and creates its client.
+    /// Returns the client of a type at its provider, after discovery if necessary.
     ///
-    /// - Parameter endpoint: The name in the metadata of an endpoint that the caller needs. Both metadata documents are searched for it.
+    /// - Parameter endpoint: The metadata name of an endpoint that the caller needs. If the first metadata document
+    ///   lacks it, the second one is loaded too.
     /// - Throws: The errors of discovery; `SettingsError` and `OAuth2Error` if the client cannot authenticate.
     func client(
         of type: AccountType, offering endpoint: String? = nil
@@ -88,17 +96,18 @@ extension StoreContext {
             transport: providers.transport(for: type), hints: providers.hints, dependencies: dependencies)
     }
 
-    /// Returns the wall clock's time, or a later time if the wall clock was set back since these tokens were first seen.
+    /// Returns the time of the wall clock, or a later time if the wall clock was set back since these tokens were first
+    /// seen.
     func now(forAgeOf tokens: TokenSet, account id: Account.ID) -> Date {
         providers.hints.ages.now(
             forAgeOf: tokens, account: id, wall: dependencies.now(), uptime: dependencies.uptimeSeconds)
     }
 
-    /// Returns the difference between this machine's clock and the clock of a type's provider, as its last response had it; `nil` if
-    /// the provider has not responded or does not send the time. Sends no request.
+    /// Returns the difference between this machine's clock and the clock of a type's provider, from its last response.
+    /// Returns `nil` if the provider has not responded or does not send the time. Sends no request.
     func clockSkew(ofType name: String) async -> ClockSkew? {
         guard let type = settings[name] else { return nil }
-        // A policy has a token endpoint of its own, possibly the only one with a response.
+        // A policy has its own token endpoint, which can be the only endpoint with a response.
         for type in [type] + type.policies.keys.sorted().compactMap(type.at(policy:)) {
             if let url = await providers.knownServer(for: type)?.tokenEndpoint,
                 let offset = providers.hints.knownOffset(of: url)

@@ -1,17 +1,23 @@
-import Platform
+import LodgePlatform
 import SealedStorage
 import Synchronization
 
-/// An account's record as it was last read or saved.
-struct CachedRecord: Sendable {
-    var record: AccountRecord
-    var revision: Int64
-    var position: Int64
+/// The record of an account as last read or saved. A class, because a copy of a record would cost more than a fresh token.
+final class CachedRecord: Sendable {
+    let record: AccountRecord
+    let revision: Int64
+    let position: Int64
+
+    init(record: AccountRecord, revision: Int64, position: Int64) {
+        self.record = record
+        self.revision = revision
+        self.position = position
+    }
 
     var account: Account { Account(record: record, position: position) }
 }
 
-/// The most recently used records, so that a fresh token needs no disk.
+/// The most recently used records, so that a valid token is returned without reading the storage.
 final class RecordCache: Sendable {
     private static let capacity = 1_000
     private let records = Mutex(LRUCache<Account.ID, CachedRecord>(capacity: capacity))
@@ -20,7 +26,7 @@ final class RecordCache: Sendable {
 
     var count: Int { records.withLock { $0.count } }
 
-    /// Stores a record, unless the cache has a newer revision: a late reader never restores an older record.
+    /// Stores a record, unless the cache has a newer revision. A slow read never restores an older record.
     func remember(_ new: CachedRecord) {
         records.withLock { records in
             if let cached = records[new.record.id], cached.revision > new.revision { return }
@@ -28,7 +34,7 @@ final class RecordCache: Sendable {
         }
     }
 
-    /// Stores a record even if the cache has a newer revision, because the storage no longer has it.
+    /// Stores a record even if the cache has a newer revision, because the storage no longer has that revision.
     func replace(_ restored: CachedRecord) { records.withLock { $0[restored.record.id] = restored } }
 
     func remove(_ id: Account.ID) { records.withLock { $0[id] = nil } }
@@ -42,7 +48,7 @@ struct AccountReader: Sendable {
     let seal: RecordSeal
     let cache: RecordCache
 
-    /// Reads a record and caches it; `nil` if there is none.
+    /// Reads a record and caches it. Returns `nil` if there is no such account.
     ///
     /// - Throws: ``AccountStoreError`` if the record is damaged; `StorageError`.
     func read(_ id: Account.ID) async throws -> CachedRecord? {
@@ -64,7 +70,7 @@ struct AccountReader: Sendable {
         return read
     }
 
-    /// Passes each sealed record to `body`, in order. Only a page of them is in memory at a time.
+    /// Passes each sealed record to `body`, in order. Only one page of records is in memory at a time.
     func eachRecord(ofType type: String?, _ body: (SealedRecord) throws -> Void) async throws {
         var last: Int64 = 0
         while true {
@@ -76,7 +82,8 @@ struct AccountReader: Sendable {
         }
     }
 
-    /// Returns a page of accounts and the position of its last record, or `nil` at the end. Damaged records are skipped.
+    /// Returns a page of accounts and the position of its last record. At the end, the position is `nil`. Skips damaged
+    /// records.
     func page(ofType type: String?, after position: Int64) async throws -> (accounts: [Account], end: Int64?) {
         let page = try await storage.records(ofType: type, after: position, limit: RecordPage.size)
         guard let end = page.last?.position else { return ([], nil) }
@@ -86,7 +93,7 @@ struct AccountReader: Sendable {
         return (accounts, try RecordPage.next(after: position, end, location: storage.location))
     }
 
-    /// Returns the records that do not open.
+    /// Returns the records that cannot be opened.
     func damagedRecords() async throws -> [(id: Account.ID, type: String)] {
         var damaged: [(id: Account.ID, type: String)] = []
         try await eachRecord(ofType: nil) { sealed in

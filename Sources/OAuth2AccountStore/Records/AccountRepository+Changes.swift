@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 extension AccountRepository {
     /// Renames an account; `nil` or an empty name restores its original name.
@@ -11,7 +11,7 @@ extension AccountRepository {
         return saved.account
     }
 
-    /// Throws if a name has other characters than a name of an account, or if another account has it.
+    /// Throws if a name is too long or contains control characters, or if another account has it.
     func checkName(_ name: String, ofAccount isOwn: (Account) -> Bool) async throws {
         func rejection(_ reason: String) -> AccountStoreError {
             AccountStoreError(

@@ -1,16 +1,18 @@
 import SealedStorage
 
-/// The accounts of a store, read a page at a time: a store may have more of them than memory should hold.
+/// An asynchronous sequence of the accounts of a store. It reads one page at a time, because a store can have more
+/// accounts than fit in memory.
 ///
-/// It begins anew with every loop. An account that is added meanwhile comes last; one that is removed meanwhile may come.
-/// Damaged records are left out: see ``AccountStore/damagedRecords()``.
+/// Each iteration starts with the first account. An account that is added during the iteration comes last. An account
+/// that is removed during the iteration can still be returned. Damaged records are skipped: see
+/// ``AccountStore/damagedRecords()``.
 public struct AccountSequence: AsyncSequence, Sendable {
-    /// An account.
+    /// The accounts of the store.
     public typealias Element = Account
     let reader: AccountReader
     let type: String?
 
-    /// Gives the accounts.
+    /// The iterator of the sequence.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let reader: AccountReader
         let type: String?
@@ -22,7 +24,7 @@ public struct AccountSequence: AsyncSequence, Sendable {
             type = sequence.type
         }
 
-        /// The next account; nil after the last one.
+        /// Returns the next account, or `nil` after the last one.
         ///
         /// - Throws: ``AccountStoreError``
         public mutating func next() async throws -> Account? {
@@ -38,6 +40,6 @@ public struct AccountSequence: AsyncSequence, Sendable {
         }
     }
 
-    /// From the first account.
+    /// Creates an iterator that starts with the first account.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }

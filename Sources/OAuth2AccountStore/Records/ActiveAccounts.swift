@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import SealedStorage
 
 /// The current and the previous account of each type, and the active account of the store.
@@ -6,7 +6,7 @@ struct ActiveAccounts: Sendable {
     let repository: AccountRepository
     private var storage: any AccountStorage { repository.storage }
 
-    /// Returns all accounts, or those of one type, in a stable order. Damaged records are skipped.
+    /// Returns all accounts, or the accounts of one type, in a stable order. Skips damaged records.
     func accounts(ofType type: String?) async throws -> [Account] {
         var accounts: [Account] = []
         try await repository.reader.eachRecord(ofType: type) { sealed in
@@ -21,12 +21,12 @@ struct ActiveAccounts: Sendable {
         if let account = try await account(named: Self.current(type), ofType: type) { return account }
         guard let last = try await storage.lastRecord(ofType: type) else { return nil }
         if let record = repository.seal.open(last) { return Account(record: record, position: last.position) }
-        // The newest one is damaged: return the newest of the others.
+        // The newest one is damaged, so return the newest of the others.
         return try await accounts(ofType: type).last
     }
 
-    /// Returns the account that was chosen last. If it was removed, or its type is not among these types, returns the newest current
-    /// account of them.
+    /// Returns the account that was made current last. If it was removed, or its type is not one of these types,
+    /// returns the newest of their current accounts.
     func active(ofTypes types: [String]) async throws -> Account? {
         // Two settings files can share a store.
         if let account = try await account(named: Self.active), types.contains(account.type) { return account }
@@ -36,7 +36,8 @@ struct ActiveAccounts: Sendable {
                 guard let account = try await current(ofType: type) else { continue }
                 if account.position > newest?.position ?? .min { newest = account }
             } catch let error as AccountStoreError where error.kind == .damagedRecord {
-                // No account acts for another one of its type. An account of another type can be active.
+                // An account with a damaged record is not replaced by another account of its type. An account of
+                // another type can be active.
             }
         }
         return newest
@@ -45,11 +46,11 @@ struct ActiveAccounts: Sendable {
     func previous(ofType type: String, includingSignedOut: Bool) async throws -> Account? {
         if includingSignedOut, let account = try await signedOut(ofType: type) { return account }
         guard let account = try await account(named: Self.previous(type), ofType: type) else { return nil }
-        // After the removal of its successor it can be the current one again.
+        // If the account that followed it was removed, it can be the current account again.
         return try await isCurrent(account) ? nil : account
     }
 
-    /// Saves the identity of an account of a shared device before its sign-out.
+    /// Saves the identity of an account on a shared device, before the account is removed.
     func noteSignOut(of record: AccountRecord) async throws {
         var record = record
         record.tokens.removeAll()
@@ -62,7 +63,7 @@ struct ActiveAccounts: Sendable {
         try await storage.setValue(try repository.seal.seal(Array(JSONEncoder().encode(record)), for: name), for: name)
     }
 
-    /// Returns the account of a type that was signed out last, unless its user is signed in again.
+    /// Returns the account of a type that was signed out last, or `nil` if its user is signed in again.
     private func signedOut(ofType type: String) async throws -> Account? {
         let name = Self.signedOut(type)
         guard let sealed = try await storage.value(name), let plain = repository.seal.open(sealed, for: name),
@@ -74,7 +75,8 @@ struct ActiveAccounts: Sendable {
         return isSame ? nil : account
     }
 
-    /// Returns whether an account is its type's current one. If the record of the current one is damaged, none is.
+    /// Returns whether an account is the current account of its type. Returns `false` if the record of the current
+    /// account is damaged.
     func isCurrent(_ account: Account) async throws -> Bool {
         do {
             return try await current(ofType: account.type)?.id == account.id
@@ -86,19 +88,24 @@ struct ActiveAccounts: Sendable {
     func setCurrent(_ account: Account) async throws {
         let lock = try await storage.lock("type:\(account.type)", timeout: .seconds(120))
         defer { lock.release() }
-        try await setCurrentLocked(account)
+        let values = try await values(makingCurrent: account.id, ofType: account.type)
+        // Save "previous" first, so that a crash between the two writes keeps the current account.
+        for name in [Self.active, Self.previous(account.type), Self.current(account.type)] {
+            if let value = values[name] { try await storage.setValue(value, for: name) }
+        }
     }
 
-    /// The same for a caller that holds the type's lock.
-    func setCurrentLocked(_ account: Account) async throws {
-        let name = Self.current(account.type)
-        let id = Array(account.id.rawValue.utf8)
-        let former = try await storage.value(name)
-        if try await storage.value(Self.active) != id { try await storage.setValue(id, for: Self.active) }
-        guard former != id else { return }
-        // Save "previous" first, so that a crash between the two writes keeps the current account.
-        if let former { try await storage.setValue(former, for: Self.previous(account.type)) }
-        try await storage.setValue(id, for: name)
+    /// Returns the values to set so that an account becomes the active one and the current one of its type. The caller holds the
+    /// type's lock, and sets them before it releases the lock.
+    func values(makingCurrent id: Account.ID, ofType type: String) async throws -> [String: [UInt8]] {
+        let id = Array(id.rawValue.utf8)
+        var values: [String: [UInt8]] = [:]
+        if try await storage.value(Self.active) != id { values[Self.active] = id }
+        let former = try await storage.value(Self.current(type))
+        guard former != id else { return values }
+        values[Self.previous(type)] = former
+        values[Self.current(type)] = id
+        return values
     }
 
     private func account(named name: String, ofType type: String? = nil) async throws -> Account? {

@@ -1,9 +1,9 @@
 import JOSE
 
-/// Creates the digests that lead a sign-in to its account without opening every record.
+/// The key for digests of identities. With a digest, a sign-in finds the user's account without decrypting all records.
 ///
-/// Without the store's key a digest reveals nothing, not even whether two stores have the same user. Only the sealed record proves
-/// whose account it is.
+/// Without the store's key, a digest reveals nothing, not even whether two stores have the same user. Only the sealed
+/// record proves who the user of an account is.
 struct RecordIdentity: Sendable {
     static let byteCount = 16
     private let key: JWK?
@@ -14,10 +14,12 @@ struct RecordIdentity: Sendable {
         }
     }
 
-    /// Returns the digest of an identity. Without a subject, a type has one account, and one of the client's own.
+    /// Returns the digest of an identity.
+    ///
+    /// Without a subject, the digest depends only on the account type and on whether the account is the client's own.
     func digest(type: String, issuer: String?, subject: String?, isClient: Bool) -> [UInt8]? {
         var text: [UInt8] = [isClient ? 1 : 0]
-        // Lengths keep the parts apart.
+        // The lengths delimit the parts, so that different parts never produce the same bytes.
         for part in [type, subject == nil ? nil : issuer, subject] {
             let bytes = part.map { Array($0.utf8) }
             text += Array("\(bytes?.count ?? -1):".utf8) + (bytes ?? [])
@@ -29,12 +31,12 @@ struct RecordIdentity: Sendable {
         digest(type: record.type, issuer: record.issuer, subject: record.subject, isClient: record.serviceGrant != nil)
     }
 
-    /// Returns a digest of any text for a named purpose.
+    /// Returns a digest of bytes. The digests of the same bytes for two purposes differ.
     func digest(purpose: String, _ text: [UInt8]) -> [UInt8]? {
         Self.code(Array("\(purpose.utf8.count):\(purpose)".utf8) + text, key).map { Array($0.prefix(Self.byteCount)) }
     }
 
-    /// Returns the HMAC-SHA-256 of a text.
+    /// Returns the HMAC-SHA-256 of bytes.
     static func code(_ text: [UInt8], _ key: JWK?) -> [UInt8]? {
         try? key?.signature(of: text, using: .hs256)
     }

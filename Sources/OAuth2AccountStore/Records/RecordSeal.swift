@@ -1,12 +1,12 @@
 import JOSE
-import Platform
+import LodgePlatform
 import SealedStorage
 
-/// Seals records with AES-256-GCM. Identifier, type and revision are bound: a record that was copied to another account, type or
-/// revision does not open.
+/// Seals records with AES-256-GCM. The identifier, type and revision are authenticated: a record that was copied to a
+/// different account, type or revision cannot be opened.
 ///
-/// A complete older row, with its own revision, opens like a restored copy of the file: without a state outside of the file, the
-/// store cannot distinguish them.
+/// An older row with its own revision can be opened, like a restored copy of the file. The store cannot distinguish the
+/// two without a state outside of the file.
 struct RecordSeal: Sendable {
     let key: SealingKey
     let identities: RecordIdentity
@@ -23,7 +23,7 @@ struct RecordSeal: Sendable {
     private static func context(
         _ id: String, _ type: String, _ revision: Int64, purpose: String = "account-1"
     ) -> [UInt8] {
-        // Lengths keep the parts apart.
+        // The lengths delimit the parts, so that different parts never produce the same bytes.
         Array("\(purpose):\(id.utf8.count):\(id):\(type.utf8.count):\(type):\(revision)".utf8)
     }
 
@@ -35,20 +35,20 @@ struct RecordSeal: Sendable {
             sealed: sealed)
     }
 
-    /// Returns the record, or `nil` if its seal is broken.
+    /// Returns the record, or `nil` if it was changed or has another key.
     func open(_ record: SealedRecord) -> AccountRecord? {
         let context = Self.context(record.id, record.type, record.revision)
         guard let plain = try? key.open(record.sealed, authenticating: context) else { return nil }
         return try? JSONDecoder().decode(AccountRecord.self, from: Data(plain))
     }
 
-    /// Seals other contents for an account. They open only for the same purpose, and never as a record.
+    /// Seals other contents for an account. They can be opened only for the same purpose, and never as a record.
     func seal(_ plain: [UInt8], for purpose: String, id: String, type: String, revision: Int64) throws -> SealedRecord {
         let sealed = try key.seal(plain, authenticating: Self.context(id, type, revision, purpose: purpose))
         return SealedRecord(id: id, type: type, revision: revision, sealed: sealed)
     }
 
-    /// Returns the contents that were sealed for a purpose, or `nil` if the seal is broken.
+    /// Returns the contents that were sealed for a purpose, or `nil` if they were changed or have another key.
     func open(_ record: SealedRecord, for purpose: String) -> [UInt8]? {
         let context = Self.context(record.id, record.type, record.revision, purpose: purpose)
         return (try? key.open(record.sealed, authenticating: context)).map { Array($0) }
@@ -58,14 +58,14 @@ struct RecordSeal: Sendable {
 
     /// Seals bytes that leave the store, for a purpose.
     ///
-    /// Each has a key of its own, which the salt before it selects: visitors of a server can request any number of them, and random
-    /// nonces of one key are safe for only 2^32 (NIST SP 800-38D section 8.3).
+    /// Each result has its own key, derived from its salt. The visitors of a server can request any number of results,
+    /// and a key with random nonces is safe for only 2^32 of them (NIST SP 800-38D section 8.3).
     func seal(_ plain: [UInt8], for purpose: String) throws -> [UInt8] {
         let salt = try SecureRandom.bytes(Self.saltSize)
         return salt + (try textKey(salt[...]).seal(plain, authenticating: Array(purpose.utf8)))
     }
 
-    /// Returns bytes that were sealed for a purpose, or `nil` if the seal is broken.
+    /// Returns bytes that were sealed for a purpose, or `nil` if they were changed or have another key.
     func open(_ sealed: [UInt8], for purpose: String) -> [UInt8]? {
         guard sealed.count > Self.saltSize else { return nil }
         let text = Array(sealed.dropFirst(Self.saltSize))
@@ -76,7 +76,7 @@ struct RecordSeal: Sendable {
         try SealingKey(RecordIdentity.code(Array(salt), textKey) ?? [])
     }
 
-    /// Returns a sealed text that identifies the key.
+    /// Returns sealed bytes that identify the key.
     func check() throws -> [UInt8] { try key.seal(Self.keyCheckValue, authenticating: Self.checkContext) }
 
     func matches(_ check: [UInt8]) -> Bool {

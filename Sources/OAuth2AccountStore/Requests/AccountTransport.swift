@@ -2,10 +2,11 @@ import HTTPExchange
 import OAuth2Protocol
 import Synchronization
 
-/// Sends requests in an account's name: a transport that signs what it sends.
+/// A transport that sends requests with an account's access token.
 ///
-/// What any transport can do, it can: whole answers, streamed ones, downloads into files, progress. How tokens are renewed, what is sent
-/// again and where a token may go is as with ``AccountStore/send(_:for:scopes:resource:)``.
+/// It supports everything that a transport supports: complete responses, streamed responses, downloads to files and
+/// progress. ``AccountStore/send(_:for:scopes:resource:)`` describes the refresh of tokens, repeated requests and the
+/// permitted hosts.
 ///
 /// ```swift
 /// let transport = account.transport(in: store)
@@ -24,9 +25,9 @@ public struct AccountTransport: HTTPTransport {
         self.resource = resource
     }
 
-    /// Sends the request in the account's name and gives the whole answer, whatever its status.
+    /// Sends the request with the account's access token and returns the complete response, with any status.
     ///
-    /// - Throws: as ``AccountStore/send(_:for:scopes:resource:)`` does.
+    /// - Throws: The errors of ``AccountStore/send(_:for:scopes:resource:)``.
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         try await exchange(request).run { transport, request in
             let response = try await transport.send(request)
@@ -34,11 +35,13 @@ public struct AccountTransport: HTTPTransport {
         }
     }
 
-    /// Sends the request in the account's name and gives the answer as soon as its fields are there.
+    /// Sends the request with the account's access token and returns the response as soon as its header fields arrive.
     ///
-    /// An answer that says that the token is no longer good is not given: its content is left unread and the request sent again.
+    /// If the resource rejects the token, the transport discards the response without reading its content, and repeats
+    /// the request with a refreshed token.
     ///
-    /// - Throws: as ``AccountStore/send(_:for:scopes:resource:)`` does, and `HTTPFileError` for content that cannot be read.
+    /// - Throws: The errors of ``AccountStore/send(_:for:scopes:resource:)``; `HTTPFileError` if the content of the
+    ///   request cannot be read.
     public func stream(_ request: HTTPRequest, progress: HTTPProgress.Handler?) async throws -> HTTPStreamedResponse {
         let tries = AttemptProgress(progress)
         defer { tries.finish() }
@@ -53,11 +56,11 @@ public struct AccountTransport: HTTPTransport {
     }
 }
 
-/// The progress of a request that can be sent several times: only the last attempt reports the end.
+/// Reports the progress of a request that can be sent several times. Only the last attempt reports the end.
 private final class AttemptProgress: Sendable {
     private struct State {
         var current = 0
-        /// The end of the current attempt, until it is known whether there is another one.
+        /// The last report of the current attempt, held back until it is known whether there is another attempt.
         var end: HTTPProgress?
         var isFinal = false
     }
@@ -67,7 +70,7 @@ private final class AttemptProgress: Sendable {
 
     init(_ handler: HTTPProgress.Handler?) { self.handler = handler }
 
-    /// Returns the handler of the next attempt. Reports of the previous ones are dropped.
+    /// Returns the progress handler of the next attempt, and drops later reports of the previous attempts.
     func next() -> HTTPProgress.Handler? {
         guard let handler else { return nil }
         let number = state.withLock { state in

@@ -1,31 +1,31 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 
-/// A request with an account's token: decides what is sent again and when, whether the caller takes the response whole, as a stream or
-/// into a file.
+/// Sends a request with an account's token: decides when to refresh the token and to repeat the request. It works the
+/// same for complete responses, streams and downloads.
 ///
-/// [RFC 6750 section 3.1](https://www.rfc-editor.org/rfc/rfc6750#section-3.1),
-/// [RFC 9449 sections 7 to 9](https://www.rfc-editor.org/rfc/rfc9449#section-7)
+/// See [RFC 6750 section 3.1](https://www.rfc-editor.org/rfc/rfc6750#section-3.1) and [RFC 9449 sections 7 to
+/// 9](https://www.rfc-editor.org/rfc/rfc9449#section-7).
 struct AuthorizedRequest: Sendable {
     let signer: RequestSigner
     let request: HTTPRequest
-    /// The account. Without one, the request is not sent.
+    /// The account. Without an account, the request is not sent.
     let id: Account.ID?
     let scopes: Scope?
     let resource: String?
 
-    /// Sends until there is a response for the caller.
+    /// Sends the request until there is a response for the caller.
     ///
-    /// - Parameter send: sends a request once and returns status and fields of the response beside the response itself. It is called
-    ///   again for each attempt; the previous response is dropped then.
+    /// - Parameter send: A function that sends a request once, and returns the status and header fields as well as the
+    ///   response itself. Each attempt calls it again, and drops the previous response.
     func run<Response: Sendable>(
         _ send: (any HTTPTransport, HTTPRequest) async throws -> (head: HTTPResponse, response: Response)
     ) async throws -> Response {
         let providers = signer.providers
-        // A program that expects an account must not send the request without a token.
+        // A program that passes an account expects a token, so never send the request without one.
         guard let id else { throw AccountStoreError.noAccount }
-        // The content of some requests can be read only once.
+        // Some content can be read only once.
         let isReplayable = request.content?.isReplayable ?? true
         var attempts = SignedAttempts(hints: providers.hints)
         var current = request
@@ -44,12 +44,12 @@ struct AuthorizedRequest: Sendable {
                 let mayRepeat = signed.isBound && isReplayable && source.hasOrigin(of: url)
                 return (head, (response, signed), mayRepeat)
             }
-            // After a redirect without the token, the response of another origin is not about the token.
+            // After a redirect without the token, a 401 of another origin is not about the token.
             guard isReplayable, (head.url ?? url).hasOrigin(of: url) else { return response }
             if signed.isBound, case .follow(let limit) = request.redirects,
                 let next = try current.redirected(by: head, origin: CurlTransport.origin(of:))
             {
-                // A proof is for one URL: the next one needs its own.
+                // A proof is valid for one URL, so the next URL needs another proof.
                 redirects += 1
                 guard redirects <= limit else {
                     throw HTTPTransportError(
@@ -79,7 +79,8 @@ struct AuthorizedRequest: Sendable {
         }
     }
 
-    /// The transport does not follow redirects of a request with a proof: it would send the same proof.
+    /// Disables redirects in the transport for a request with a proof, because the transport would send the same proof
+    /// again.
     private func onTheWire(_ signed: SignedRequest) -> HTTPRequest {
         guard signed.isBound else { return signed.request }
         var request = signed.request
@@ -89,15 +90,16 @@ struct AuthorizedRequest: Sendable {
 }
 
 extension AccountStoreError {
-    /// That a resource wants the person to sign in once more: with these authentication context classes, not longer ago than so many
-    /// seconds, or for the claims of the challenge.
+    /// Creates the error for a resource that requires a new sign-in: with one of these authentication context classes,
+    /// within a maximum age, or with the claims of the challenge.
     ///
-    /// [RFC 9470 section 3](https://www.rfc-editor.org/rfc/rfc9470#section-3)
+    /// See [RFC 9470 section 3](https://www.rfc-editor.org/rfc/rfc9470#section-3).
     fileprivate static func signInNeeded(
         _ challenge: ProviderError, contextClasses: [String], maximumAge: Int?
     ) -> AccountStoreError {
         var error = signInNeeded(.interactionRequired, challenge)
-        // These are the resource's words: only what can stand between quotes of a shell is shown to be typed.
+        // The resource chooses these values. The hint contains only values that are safe inside single quotes in a
+        // shell.
         let classes = contextClasses.filter { $0.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x27 } }
         var parameters: [AccountRemedy.Parameter] = []
         if !classes.isEmpty { parameters.append(.init(name: "acr_values", value: classes.joined(separator: " "))) }
@@ -110,10 +112,12 @@ extension AccountStoreError {
 }
 
 extension HTTPResponse {
-    /// The scope that the resource says the next token must have, in a refusal `insufficient_scope`; nil for every other answer, and empty
-    /// where it names none. Ask for it with `SignInOptions`; it is never asked for by itself.
+    /// The scope that the resource requires, from an `insufficient_scope` error with status 401 or 403; `nil` for any
+    /// other response. Empty if the error does not name a scope.
     ///
-    /// [RFC 6750 section 3.1](https://www.rfc-editor.org/rfc/rfc6750#section-3.1)
+    /// Request it with ``SignInOptions/scope``. The store never requests it automatically.
+    ///
+    /// See [RFC 6750 section 3.1](https://www.rfc-editor.org/rfc/rfc6750#section-3.1).
     public var scopeNeeded: Scope? {
         guard status == 401 || status == 403 else { return nil }
         let challenges = AuthenticationChallenge.challenges(in: fields).filter {

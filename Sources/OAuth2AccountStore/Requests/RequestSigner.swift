@@ -1,19 +1,19 @@
 import HTTPExchange
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 
-/// A request with its token, and what is needed to judge the response.
+/// A request with its token, and the account type whose transport sends it.
 struct SignedRequest: Sendable {
     let request: HTTPRequest
     let token: AccessToken
     let type: AccountType
 
-    /// Whether the token is bound to a key, so that each attempt needs a proof of its own.
+    /// Whether the token is bound to a key, so that each attempt needs a new proof.
     var isBound: Bool { token.type == "dpop" }
 }
 
-/// Adds an account's access token, and its DPoP proof, to requests.
+/// Adds an account's access token to requests, and its DPoP proof if the token is bound to a key.
 struct RequestSigner: StoreCollaborator {
     let context: StoreContext
     let broker: TokenBroker
@@ -22,7 +22,7 @@ struct RequestSigner: StoreCollaborator {
         _ request: HTTPRequest, _ id: Account.ID, _ key: TokenKey, _ rejected: Secret?
     ) async throws -> SignedRequest {
         try await AccountStoreError.wrappingErrors("cannot sign the request") {
-            // Looked at before a token is got: what may not be sent needs none.
+            // Check the host before getting a token, because a request to another host needs no token.
             var found = repository.cache[id]?.record
             if found == nil { found = try await repository.read(id)?.record }
             guard let before = found else { throw AccountStoreError.unknownAccount(id) }
@@ -45,6 +45,6 @@ struct RequestSigner: StoreCollaborator {
         }
     }
 
-    /// Returns whether a token of the account can be refreshed, as far as it is known in memory.
+    /// Returns whether a token of the account can be refreshed, according to the records in memory.
     func canRefresh(_ id: Account.ID) -> Bool { repository.cache[id]?.record.canRefresh ?? true }
 }

@@ -1,12 +1,12 @@
 import HTTPExchange
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 
 extension AccountType {
-    /// Checks that this type's tokens may be sent to a URL.
+    /// Checks that tokens of this type may be sent to a URL.
     ///
-    /// - Throws: ``AccountStoreError`` of the kind `settings`.
+    /// - Throws: ``AccountStoreError`` of the kind `settings` if they must not be sent there.
     func checkTokenHost(of url: URL) throws {
         guard let host = TokenHost(url) else {
             throw rejection("the URL is not a complete https URL", "start it with https:// and the host")

@@ -1,10 +1,10 @@
 import JOSE
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 import SealedStorage
 
-/// Saves the account of a sign-in: in the account that the user has, otherwise in a new one.
+/// Saves the account of a sign-in. It updates the user's account if there is one, and otherwise creates an account.
 struct AccountRegistrar: StoreCollaborator {
     let context: StoreContext
     let history: TokenHistory
@@ -12,11 +12,13 @@ struct AccountRegistrar: StoreCollaborator {
     var verifier: IdentityVerifier { IdentityVerifier(context: context) }
     var activeAccounts: ActiveAccounts { ActiveAccounts(repository: repository) }
 
+    /// Saves the account of a sign-in, and makes it the current account of its type.
+    ///
     /// - Parameters:
-    ///   - consented: the scope of the user's consent; `nil`: the requested one.
-    ///   - serviceGrant: how to get tokens again without a user.
-    ///   - redirectIssuer: the issuer that the redirect named, for a type without an issuer in the settings. It is saved and never
-    ///     checked.
+    ///   - consented: The scope of the user's consent. The default is the requested scope.
+    ///   - serviceGrant: The request for new tokens without a user, for the client's own account.
+    ///   - redirectIssuer: The issuer that the redirect named, for a type without an issuer in the settings. The store
+    ///     saves it and never verifies it.
     func save(
         _ response: TokenResponse, received: Date, requested: Scope, consented: Scope? = nil, _ found: Identity,
         _ connection: ProviderClient, senderKey: SigningKey? = nil, serviceGrant: AccountRecord.ServiceGrant? = nil,
@@ -29,20 +31,21 @@ struct AccountRegistrar: StoreCollaborator {
                 try await verifier.completed(found, response, connection, senderKey)
             }
         }
-        // Without a subject, the account of another user would match.
+        // Without a subject, the account of a different user would match.
         if serviceGrant == nil, identity.subject == nil, !(type.userinfoClaims.isEmpty && type.tokenClaims.isEmpty) {
             throw OAuth2Error.invalidResponse(member: "sub", reason: "the provider did not identify the user")
         }
         let tokens = TokenSet(response, requested: requested, received: received)
         let issuer = identity.issuer ?? connection.server.issuer
-        // The first token does not have the additional scope of the consent.
+        // The first access token does not have the additional scope of the consent.
         let grant = tokens.scope.union(Scope((consented ?? []).tokens.filter { !requested.contains($0) }))
         let homeAccountID = ClientInfo.homeAccountID(response.additional["client_info"]?.string)
         let senderKeyText = try senderKey.map { try DPoPKey.text($0) }
         // Two simultaneous sign-ins of a user must not create two accounts.
         let lock = try await storage.lock("type:\(type.name)", timeout: .seconds(120))
         defer { lock.release() }
-        // Without a subject, users cannot be distinguished: such a type has one account, and the client's own.
+        // Without a subject, users cannot be distinguished. A type without subjects has one account, and one of the
+        // client itself.
         var known = try await knownAccount(
             of: type, issuer: issuer, subject: identity.subject, isClient: serviceGrant != nil)
         if serviceGrant == nil, known == nil {
@@ -50,14 +53,15 @@ struct AccountRegistrar: StoreCollaborator {
         }
         if serviceGrant == nil, known == nil { try await refuseSecondPerson(tokens, connection) }
         func fill(_ record: inout AccountRecord) {
-            // Editing the profile is not a new sign-in: the account keeps its policy, its home account and its tokens.
+            // A user who edits the profile does not sign in again: the account keeps its policy, its home account and
+            // its tokens.
             let otherPolicy = known == nil || type.policy == record.policy ? nil : type.policy
             if let claims = identity.claims {
                 if otherPolicy == nil { record.claims = claims } else { record.replaceProfile(with: claims) }
             }
             record.userName = identity.userName ?? (serviceGrant == nil ? record.userName : type.clientID)
             record.displayName = identity.displayName ?? record.displayName
-            // No provider names the user of the token.
+            // The token has no provider, and so no name of a user.
             if type.provider == .staticToken { record.displayName = record.displayName ?? type.name }
             record.signedIn = received
             if let otherPolicy {
@@ -72,7 +76,7 @@ struct AccountRegistrar: StoreCollaborator {
             record.policy = type.policy
             record.tokens = tokens
             record.grant = grant
-            // They belong to the previous grant and key.
+            // The additional tokens belong to the previous grant and key.
             record.additionalTokens = nil
             record.issuer = issuer
             record.subject = identity.subject
@@ -82,9 +86,13 @@ struct AccountRegistrar: StoreCollaborator {
             record.serviceGrant = serviceGrant
             record.signInNeeded = nil
         }
+        // One transaction saves the account and makes it the current one. A server waits for the disk once per user.
+        func values(_ id: Account.ID) async throws -> [String: [UInt8]] {
+            try await activeAccounts.values(makingCurrent: id, ofType: type.name)
+        }
         var account: Account?
         if let known {
-            account = try await repository.update(known, .profile, fill).map(\.account)
+            account = try await repository.update(known, .profile, setting: values(known), fill).map(\.account)
         }
         if account == nil {
             var record = AccountRecord(
@@ -92,22 +100,22 @@ struct AccountRegistrar: StoreCollaborator {
                 issuer: issuer, subject: identity.subject, clientID: type.clientID, tokens: tokens,
                 created: received)
             fill(&record)
-            account = try await repository.insert(record)
+            account = try await repository.insert(record, setting: values(record.id))
         }
         guard let account else { throw CancellationError() }
-        // Unsaved tokens of this policy are older than the new tokens. Unsaved tokens of another policy exist only there.
+        // Unsaved tokens of this policy are older than the new ones. Unsaved tokens of another policy exist only there,
+        // so save them.
         let rescue = TokenRescue(context: context, history: history)
         try? await rescue.savePendingUpdate(account.id)
         try? await rescue.importTokens(of: account.id)
         await ProviderFailures(context).remove(account.id)
-        try await activeAccounts.setCurrentLocked(account)
         return account
     }
 
-    /// Revokes the tokens of a response whose user is rejected: no account uses them.
+    /// Revokes the tokens of a response if verification rejects its user, because no account uses them.
     ///
-    /// After other errors, such as keys that cannot be loaded, the tokens remain: some providers end the saved sign-in of the same user
-    /// with them.
+    /// After other errors, such as keys that cannot be loaded, the tokens remain valid, because some providers would
+    /// also revoke the previous tokens of the same user.
     func revokingIfRejected(
         _ response: TokenResponse, _ connection: ProviderClient, _ verify: () async throws -> Identity
     ) async throws -> Identity {
@@ -131,13 +139,16 @@ struct AccountRegistrar: StoreCollaborator {
         }
     }
 
-    /// Returns this user's account without a subject, such as an imported one; `nil` if several match.
+    /// Returns this user's account without a subject, such as an imported one, or `nil` if there is not exactly one
+    /// match.
     ///
-    /// Without this, a user with an imported account would have two accounts after the first sign-in, one with tokens that are never
-    /// refreshed. The home account identifies the user, which is unique at Entra; otherwise the user name at the same issuer. A
-    /// provider can give a user name to another user one day. So it counts only with the issuer, for an account that was never
-    /// verified, and for one account at most. A wrong match replaces unverified tokens by those of the user who has just signed in;
-    /// the account then has a subject, and never matches by name again.
+    /// Without this match, a user with an imported account would have two accounts after the first sign-in, and the
+    /// tokens of the imported one would never be refreshed.
+    ///
+    /// At Entra, the home account identifies the user. At other providers the user name must match. A provider can
+    /// reassign a user name, so it counts only at the same issuer, only for an account that was never verified, and
+    /// only if one account matches. A wrong match replaces unverified tokens with the tokens of the user who has just
+    /// signed in. Afterwards the account has a subject, and never matches by name again.
     func unverifiedAccount(
         of type: AccountType, _ identity: Identity, issuer: String?, homeAccountID: String?
     ) async throws -> Account.ID? {
@@ -148,7 +159,7 @@ struct AccountRegistrar: StoreCollaborator {
         for sealed in try await storage.records(ofType: type.name, identity: digest) {
             guard let record = seal.open(sealed), record.subject == nil, record.serviceGrant == nil else { continue }
             if let home = record.homeAccountID, let homeAccountID {
-                // Another home account is another user, whatever the name.
+                // A different home account is a different user, even with the same name.
                 if home == homeAccountID { byHome.append(record.id) }
                 continue
             }
@@ -162,9 +173,9 @@ struct AccountRegistrar: StoreCollaborator {
         return found.count == 1 ? found.first : nil
     }
 
-    /// Returns the account of this user, or the client's own.
+    /// Returns the identifier of this user's account, or of the client's own account.
     ///
-    /// Records of versions without identities are opened one by one, once, and then have one.
+    /// Earlier versions saved records without an identity digest. This reads each of them once and adds the digest.
     func knownAccount(
         of configuration: AccountType, issuer: String?, subject: String?, isClient: Bool
     ) async throws -> Account.ID? {
@@ -199,19 +210,20 @@ struct AccountRegistrar: StoreCollaborator {
                 page[index].identity = seal.identities.digest(record)
                 if known == nil, isWanted(record) { known = record.id }
             }
-            // Damaged records remain without an identity, and the next search reads them again.
+            // Damaged records remain without a digest. The next search reads them again.
             try await storage.identify(page.filter { $0.identity != nil })
         }
     }
 
-    /// On a shared device, only the user who is signed in can sign in again.
+    /// Sets the login hint on a shared device to the user who is signed in, because no other user can sign in.
     func expectSignedInPerson(in requested: inout AuthorizationParameters, _ type: AccountType) async throws {
         guard settings.deviceMode == .shared, requested.request.loginHint == nil else { return }
         requested.request.loginHint = try await activeAccounts.accounts(ofType: type.name).first { !$0.isClient }?
             .userName
     }
 
-    /// Rejects the sign-in of another user on a shared device. The caller holds the type's lock.
+    /// Throws if a different user is signed in on a shared device, and revokes the new tokens. The caller holds the
+    /// type's lock.
     func refuseSecondPerson(_ tokens: TokenSet, _ connection: ProviderClient) async throws {
         guard settings.deviceMode == .shared,
             let other = try await activeAccounts.accounts(ofType: connection.type.name).first(where: { !$0.isClient })

@@ -1,5 +1,5 @@
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 
 /// Removes accounts, with or without a sign-out at the provider.
 struct AccountRemover: StoreCollaborator {
@@ -7,13 +7,13 @@ struct AccountRemover: StoreCollaborator {
     let history: TokenHistory
     let revoker: TokenRevoker
 
-    /// Removes an account from the storage. Does nothing if there is none.
+    /// Removes an account from the storage. Does nothing if the account does not exist.
     func remove(_ id: Account.ID) async throws {
         try await AccountStoreError.wrappingErrors("cannot remove the account") {
             let record = (try? await repository.read(id))?.record
             let policies = record?.policySignIns?.keys.sorted() ?? []
             if settings.deviceMode == .shared, let record, record.serviceGrant == nil {
-                // A sign-out must not fail because of this.
+                // A sign-out must succeed even if this write fails.
                 try? await ActiveAccounts(repository: repository).noteSignOut(of: record)
             }
             let isRemoved = try await repository.remove(id)
@@ -33,13 +33,13 @@ struct AccountRemover: StoreCollaborator {
             let read = try await AccountStoreError.wrappingErrors("cannot sign out", { try await repository.read(id) })
         else { throw AccountStoreError.unknownAccount(id) }
         var record = read.record
-        // The newest tokens are revoked, saved or not.
+        // Revoke the newest tokens, even if they are not saved.
         try? history.pendingUpdate(id)?(&record)
         if let update = await TokenRescue(context: context, history: history).update(of: id) { try? update(&record) }
         try await remove(id)
         let account = read.account
         let failure = revoking ? await revokeOtherPolicies(of: record) : nil
-        // The client's own account has no session in any browser.
+        // The client's own account has no browser session.
         let ends = endingBrowserSession ?? (revoking && settings.deviceMode == .shared && record.serviceGrant == nil)
         guard revoking || ends else {
             return SignOutReport(
@@ -48,7 +48,7 @@ struct AccountRemover: StoreCollaborator {
         do {
             let type = try type(of: record)
             let connection = try await client(of: type, offering: revoking ? "revocation_endpoint" : nil)
-            // Another provider that has the type's name now must not get these tokens.
+            // If the settings name a different provider now, it must not receive these tokens.
             try RefreshTokenBinding.check(record, type, connection.server)
             let url = EndSessionRequest.url(
                 server: connection.server, client: connection.client, idToken: record.tokens.idToken)
@@ -66,7 +66,7 @@ struct AccountRemover: StoreCollaborator {
         }
     }
 
-    /// Revokes the tokens of other policies than the account's own. Returns the first failure.
+    /// Revokes the tokens of the other policies of an account. Returns the first failure.
     private func revokeOtherPolicies(of record: AccountRecord) async -> SignOutReport.Part? {
         var failure: SignOutReport.Part?
         for policy in record.policySignIns?.keys.sorted() ?? [] {
@@ -96,7 +96,7 @@ struct AccountRemover: StoreCollaborator {
 }
 
 extension SignOutReport.Part {
-    /// Returns this part, or the failure of another one if this one did not fail.
+    /// Returns this result if it is a failure, otherwise the given failure, if any.
     fileprivate func or(_ failure: Self?) -> Self {
         if case .failed = self { self } else { failure ?? self }
     }

@@ -1,19 +1,21 @@
-import Platform
+import LodgePlatform
 import JOSE
 import OAuth2Protocol
 import StrictJSON
 
-/// The parameters of a sign-in: the caller's options, otherwise the settings of the type.
+/// The parameters of a sign-in: the options of the caller, and otherwise the settings of the type.
 struct AuthorizationParameters {
     /// The scope of the first access token.
     var scope: Scope
-    /// The scope of the user's consent, including additional scopes for later.
+    /// The scope of the user's consent, including the scope for later requests.
     let consent: Scope
     var request = AuthorizationRequest.Options()
-    /// The authentication context classes; the ID token must have one of them.
+    /// The authentication context classes, of which the ID token must have one.
     var requiredContextClasses: [String]
 
-    /// - Throws: `OAuth2Error` when the claims are no JSON object or a value is out of range.
+    /// Creates the parameters from the options of the caller and the settings of the type.
+    ///
+    /// - Throws: `OAuth2Error` if the claims are not a JSON object, or a value is out of range.
     init(_ options: SignInOptions, _ type: AccountType) throws(OAuth2Error) {
         scope = options.scope ?? type.scope
         consent = scope.union(options.extraScopesToConsent)
@@ -21,7 +23,7 @@ struct AuthorizationParameters {
         if let domain = options.domainHint { parameters["domain_hint"] = domain }
         request.prompt = options.prompt.map(\.rawValue)
         request.loginHint = options.loginHint
-        // These two are checked in the ID token, whether an option or the settings request them.
+        // The ID token is checked for both values, even if they come from the settings.
         request.maximumAge = try Self.maximumAge(options.maximumAge, parameters.removeValue(forKey: "max_age"))
         let classes = parameters.removeValue(forKey: "acr_values")?.split(separator: " ").map(String.init)
         request.contextClasses = options.contextClasses.isEmpty ? classes ?? [] : options.contextClasses
@@ -66,7 +68,7 @@ struct AuthorizationParameters {
         return claims
     }
 
-    /// The classes that the `claims` parameter makes essential (OpenID Connect Core 1.0 section 5.5.1.1).
+    /// Returns the classes that the `claims` parameter makes essential (OpenID Connect Core 1.0 section 5.5.1.1).
     private static func essentialClasses(_ claims: JSONObject?) -> [String]? {
         guard let wanted = claims?[path: "id_token", "acr"]?.object, wanted["essential"]?.bool == true else {
             return nil
@@ -77,11 +79,12 @@ struct AuthorizationParameters {
 }
 
 extension ProviderClient {
-    /// Creates the authorization request: plain, signed (RFC 9101) or pushed (RFC 9126).
+    /// Creates the authorization request: a plain one, a signed one (RFC 9101) or a pushed one (RFC 9126).
     func authorizationRequest(_ requested: AuthorizationParameters, redirectURI: RedirectURI) async throws
         -> AuthorizationRequest
     {
-        // The URL of a pushed request, which other users can read in the arguments of the browser, contains no `state`.
+        // Prefer pushed requests: other users of the machine can read the arguments of the browser, and the URL of a
+        // pushed request has no `state`.
         let isRequired = type.pushedAuthorizationRequests ?? server.requiresPushedAuthorizationRequests
         let isOffered = server.pushedAuthorizationRequestEndpoint != nil && type.pushedAuthorizationRequests != false
         let key = type.requestObjectSigning ? try requestSigningKey() : nil
@@ -96,7 +99,7 @@ extension ProviderClient {
                     pushed: PushedAuthorizationResponse.read(response), server: server, client: client,
                     pending: pushed.pending)
             } catch {
-                // Some providers offer pushed requests to other clients only.
+                // Some providers accept pushed requests from other clients only. Continue without pushing.
                 guard !isRequired, (400..<500).contains(response.status), !error.isTransient else { throw error }
             }
         }

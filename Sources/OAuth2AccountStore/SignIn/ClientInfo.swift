@@ -4,7 +4,7 @@ import StrictJSON
 
 /// The member `client_info` of Microsoft Entra's token responses: the identity of the user in all tenants.
 enum ClientInfo {
-    /// The request parameter for it.
+    /// The request parameter that requests `client_info`.
     static let parameter = ["client_info": "1"]
     private static let maximumSize = 4096
 
@@ -19,7 +19,7 @@ enum ClientInfo {
 }
 
 extension AccountType {
-    /// The further parameters of the token requests of a sign-in.
+    /// The additional parameters of the token requests of a sign-in.
     var signInParameters: [String: String] {
         guard case .authority = provider else { return tokenParameters }
         return ClientInfo.parameter.merging(tokenParameters) { $1 }

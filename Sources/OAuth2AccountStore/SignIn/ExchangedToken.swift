@@ -1,19 +1,20 @@
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 
-/// A token that another was exchanged for. It is not kept.
+/// A token from a token exchange. The store does not save it.
 public struct ExchangedToken: Sendable, Equatable {
     /// The token.
     public let secret: Secret
-    /// What kind of token it is (RFC 8693 section 3); nil when the provider did not say.
+    /// The kind of the token (RFC 8693 section 3), or `nil` if the provider did not send it.
     public let issuedType: String?
-    /// How it is used, in lower case: `bearer`, or `n_a` for a token that is no access token and goes into no header.
+    /// The token type in lower case: `bearer`, or `n_a` for a token that is not an access token and is not sent in a
+    /// header field.
     public let tokenType: String
-    /// When it expires; nil when the provider did not say.
+    /// The expiry of the token, or `nil` if the provider did not send it.
     public let expiry: Date?
-    /// The scope that was granted.
+    /// The granted scope.
     public let scope: Scope
-    /// A refresh token, where the provider gave one.
+    /// The refresh token, or `nil` if the provider did not issue one.
     public let refreshToken: Secret?
 
     init(_ response: TokenResponse, received: Date, requested: Scope) {

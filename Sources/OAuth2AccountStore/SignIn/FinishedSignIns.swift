@@ -1,17 +1,19 @@
 import JOSE
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import SealedStorage
 
-/// The sealed sign-ins that are finished, until they expire: each is valid once, in all processes of the storage.
+/// The sealed sign-ins that are finished, until they expire. A sealed sign-in is valid once in all processes of the
+/// storage.
 ///
-/// Providers revoke the tokens of a code that arrives a second time (RFC 6749 section 4.1.2), for example after a reload of the page.
-/// The storage has a fixed number of values, each with the entries of the states that its number was computed from.
+/// Providers revoke the tokens of a code that arrives a second time (RFC 6749 section 4.1.2), for example after the
+/// user reloads the page. The storage has a fixed number of values. The digest of the state selects the value with its
+/// entry.
 struct FinishedSignIns: Sendable {
     private let storage: any AccountStorage
     private let now: Date
     private static let valueCount: UInt8 = 64
-    /// The maximum number of entries of a value: 200,000 finished sign-ins within their time limit.
+    /// The maximum number of entries of a value: 200,000 finished sign-ins within their time limit in all values.
     private static let maximumEntries = 3_125
 
     init(_ context: StoreContext) {
@@ -21,7 +23,7 @@ struct FinishedSignIns: Sendable {
 
     /// Adds a sign-in.
     ///
-    /// - Throws: ``AccountStoreError`` of the kind `redirectRefused` if it is already finished.
+    /// - Throws: ``AccountStoreError`` of the kind `redirectRefused` if the sign-in is already finished.
     func add(_ sign: SealedSignIn) async throws {
         let entry = Entry(sign)
         let name = "finished-sign-ins:\(entry.digest[0] % Self.valueCount)"
@@ -40,7 +42,7 @@ struct FinishedSignIns: Sendable {
         try await storage.setValue((current + [entry]).flatMap(\.bytes), for: name)
     }
 
-    /// A finished sign-in: eight bytes with its expiry and a digest of its state.
+    /// A finished sign-in: its expiry in eight bytes, and a digest of its state.
     private struct Entry {
         static let digestSize = 16
         static let size = 8 + digestSize

@@ -1,15 +1,17 @@
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 import StrictJSON
 
-/// Identifies the user by the ID token, the token response and userinfo.
+/// Identifies the user from the ID token, the token response and userinfo.
 struct IdentityVerifier: StoreCollaborator {
     let context: StoreContext
 
-    /// Returns the identity in the ID token of a response, with additional checks of the ID token.
+    /// Returns the identity in the ID token of a response. The identity is empty if the response has no ID token.
+    ///
+    /// - Parameter checks: Sets additional requirements for the ID token. By default there are no additional ones.
     func identity(
         _ response: TokenResponse, _ connection: ProviderClient,
         checks: (inout IDTokenValidation) -> Void = { _ in }
@@ -30,7 +32,7 @@ struct IdentityVerifier: StoreCollaborator {
             do {
                 keys = try await self.keys(for: idToken, secret, connection)
             } catch {
-                // A malformed token is the more exact error.
+                // For a malformed token, this error is more precise than a missing key.
                 guard (try? JWT(parsing: idToken.value)) != nil else { throw .malformed }
                 throw .keyNotFound
             }
@@ -43,7 +45,7 @@ struct IdentityVerifier: StoreCollaborator {
         }
     }
 
-    /// Returns the provider's keys, or none if the JWT is signed with the client's secret.
+    /// Returns the provider's keys, or an empty set if the JWT is signed with the client's secret.
     private func keys(
         for token: Secret, _ secret: Secret?, _ connection: ProviderClient, afterUnknownKey: Bool = false
     ) async throws -> JWKSet {
@@ -52,7 +54,8 @@ struct IdentityVerifier: StoreCollaborator {
             of: connection.server, type: connection.type, afterUnknownKey: afterUnknownKey)
     }
 
-    /// Returns an identity with the claims that the ID token does not have. The sign-in succeeds without them.
+    /// Returns an identity with the claims that the ID token does not have. If they cannot be loaded, the sign-in
+    /// continues without them.
     ///
     /// - Throws: `OAuth2Error` if the claims belong to another user (OpenID Connect Core 1.0 section 5.3.2).
     func completed(
@@ -83,7 +86,8 @@ struct IdentityVerifier: StoreCollaborator {
         return identity
     }
 
-    /// Returns the claims of a userinfo response. If the client registered for signed ones, it accepts no other.
+    /// Returns the claims of a userinfo response. If the client registered for signed responses, it rejects an unsigned
+    /// one.
     func userInfo(
         _ response: HTTPResponse, _ subject: String?, _ connection: ProviderClient
     ) async throws -> JSONObject {

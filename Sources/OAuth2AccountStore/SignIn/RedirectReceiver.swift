@@ -1,9 +1,9 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import LoopbackHTTP
 import Synchronization
 
-/// Responds to the redirects of the browser.
+/// Receives the redirect of the browser and responds with a page.
 final class RedirectReceiver: Sendable {
     private let handle: @Sendable (_ redirect: String, PreparedSignIn.ID) async throws -> Account
     private let path: String
@@ -12,7 +12,9 @@ final class RedirectReceiver: Sendable {
     private let address = Mutex("")
     private let expected = Mutex("")
 
-    /// - Parameter reject: is called with the reason for each redirect after which the sign-in continues to wait.
+    /// Creates a receiver for redirects to a path.
+    ///
+    /// - Parameter reject: Called with the reason for each redirect after which the sign-in continues to wait.
     init(
         path: String, result: Promise<Account>, reject: @escaping @Sendable (AccountStoreError) async -> Void,
         handle: @escaping @Sendable (_ redirect: String, PreparedSignIn.ID) async throws -> Account
@@ -23,13 +25,13 @@ final class RedirectReceiver: Sendable {
         self.reject = reject
     }
 
-    /// Scheme, host and port of the listener, known when it listens.
+    /// The scheme, host and port of the listener. Set when it listens.
     var origin: String {
         get { address.withLock { $0 } }
         set { address.withLock { $0 = newValue } }
     }
 
-    /// The sign-in whose redirects it accepts. Until it is prepared, no redirect belongs to it.
+    /// The sign-in whose redirects it accepts. Until it is set, no redirect matches.
     var signIn: PreparedSignIn.ID {
         get { expected.withLock { $0 } }
         set { expected.withLock { $0 = newValue } }
@@ -47,7 +49,7 @@ final class RedirectReceiver: Sendable {
             result.finish(.success(account))
             return SignInPage.signedIn(account).response
         } catch let error as AccountStoreError where error.kind == .redirectRefused {
-            // Another redirect: this sign-in continues to wait.
+            // The redirect of a different sign-in: this one continues to wait.
             await reject(error)
             return SignInPage.refused.response
         } catch {

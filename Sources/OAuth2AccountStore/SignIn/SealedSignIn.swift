@@ -1,14 +1,14 @@
 import JOSE
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 
-/// A sign-in as a sealed text, which the visitor's browser keeps in a cookie and any process with the same key finishes.
+/// A sign-in as sealed text, in a cookie of the visitor's browser. Any process with the same key can finish it.
 struct SealedSignIn: Codable, Sendable {
     let type: String
     let policy: String?
     let clientID: String
-    /// Scheme, host and port of the token endpoint: the code must not go to another one.
+    /// The scheme, host and port of the token endpoint. The code must not go to another one.
     let tokenOrigin: String?
     let state: String
     let nonce: String?
@@ -21,11 +21,12 @@ struct SealedSignIn: Codable, Sendable {
     let senderKey: Secret?
     let contextClasses: [String]
     let scope: Scope
-    /// In seconds since 1970.
+    /// The expiry, in seconds since 1970.
     let expires: Double
 
     private static let purpose = "sign-in-1"
-    /// The maximum length of the text. A cookie has at least 4,096 bytes with its name and attributes (RFC 6265 section 6.1).
+    /// The maximum length of the text. Browsers accept at least 4,096 bytes for a cookie with its name and attributes
+    /// (RFC 6265 section 6.1).
     static let maximumSize = 3_800
 
     init(_ sign: PendingSignIn) throws {
@@ -48,7 +49,7 @@ struct SealedSignIn: Codable, Sendable {
         expires = sign.expires.timeIntervalSince1970
     }
 
-    /// Returns the text: base64url, so that a cookie needs no quotes.
+    /// Returns the sealed text, in base64url so that a cookie needs no quotes.
     func text(_ seal: RecordSeal) throws -> String {
         let text = Base64URL.encode(try seal.seal(Array(try JSONEncoder().encode(self)), for: Self.purpose))
         guard text.utf8.count <= Self.maximumSize else {
@@ -60,9 +61,10 @@ struct SealedSignIn: Codable, Sendable {
         return text
     }
 
-    /// Reads a text.
+    /// Creates the sign-in from a sealed text.
     ///
-    /// - Throws: ``AccountStoreError`` of the kind `redirectRefused` if it is not of a store with this key, or changed.
+    /// - Throws: ``AccountStoreError`` of the kind `redirectRefused` if the text was changed, or is not from a store
+    ///   with this key.
     init(_ text: String, _ seal: RecordSeal) throws {
         guard text.utf8.count <= Self.maximumSize, let sealed = Base64URL.decode(text),
             let plain = seal.open(sealed, for: Self.purpose),
@@ -75,7 +77,7 @@ struct SealedSignIn: Codable, Sendable {
         self = sign
     }
 
-    /// Returns the values that check the redirect.
+    /// Returns the values against which the redirect is checked.
     func authorization() throws -> PendingAuthorization {
         guard let verifier = CodeVerifier(verifier.value) else { throw OAuth2Error.redirect(.noPendingRequest) }
         return PendingAuthorization(
@@ -85,7 +87,8 @@ struct SealedSignIn: Codable, Sendable {
 
     /// Returns the sign-in at its provider.
     ///
-    /// - Throws: ``AccountStoreError`` of the kind `settings` if this process has other settings than the one that sealed it.
+    /// - Throws: ``AccountStoreError`` of the kind `settings` if this process has other settings than the process that
+    ///   sealed it.
     func pending(_ connection: ProviderClient) throws -> PendingSignIn {
         guard clientID == connection.type.clientID, issuer == connection.server.issuer,
             tokenOrigin == connection.server.tokenEndpoint?.origin
@@ -133,7 +136,7 @@ extension SignInCoordinator {
             let redirect = try ReceivedRedirect(response, for: sealed.authorization())
             let sign = try sealed.pending(
                 try await client(of: context.type(sealed.type, policy: sealed.policy)))
-            // From here on, the sign-in is over for all processes.
+            // From here on, no process accepts this sign-in again.
             try await FinishedSignIns(context).add(sealed)
             typeName = sealed.type
             return try await finish(sign, try redirect.code.get(), redirectIssuer: redirect.issuer)

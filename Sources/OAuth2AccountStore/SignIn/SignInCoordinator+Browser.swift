@@ -1,10 +1,10 @@
 import LoopbackHTTP
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 
 extension SignInCoordinator {
-    /// Opens the browser and waits for its redirect to a listener on this machine.
+    /// Opens the browser, and waits for its redirect on a loopback port.
     func signInByBrowser(
         _ type: String, _ browser: SignInMethod.BrowserSignIn, _ options: SignInOptions
     ) async throws -> Account {
@@ -46,14 +46,14 @@ extension SignInCoordinator {
         return try outcome.get()
     }
 
-    /// Shows the URL and waits for the account, the time limit or the cancellation.
+    /// Shows the URL, and waits for the account, the time limit or cancellation.
     private func wait(
         for result: Promise<Account>, showing prepared: PreparedSignIn,
         by show: (@Sendable (PreparedSignIn) async throws -> Void)?, _ timeout: Duration
     ) async throws -> Account {
         let open = dependencies.openBrowser
         let show = show ?? { try await open($0.url) }
-        // Not awaited: the closure can show the URL for longer, and can ignore a cancellation.
+        // Not awaited, because the closure can run longer than the sign-in and can ignore cancellation.
         let showing = Task {
             do {
                 try await show(prepared)

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
@@ -24,7 +24,7 @@ extension SignInCoordinator {
             try await connection.send(request.request), quirks: type.responseQuirks, allowsLoopbackHTTP: true)
         let deviceSignIn = DeviceSignIn(
             connection: connection, authorization: authorization, key: key,
-            // RFC 8628 promises no ID token. Without one, userinfo names the user.
+            // RFC 8628 does not require an ID token. Without an ID token, userinfo identifies the user.
             expectation: connection.expectation(
                 .deviceCode(authorization.deviceCode), idToken: false, boundTo: key),
             deadline: options.timeout.map { begun + $0 / .seconds(1) })
@@ -43,7 +43,7 @@ private struct DeviceSignIn {
     let authorization: DeviceAuthorization
     let key: SigningKey?
     let expectation: TokenResponse.Expectation
-    /// The end of the caller's time limit, in seconds of uptime.
+    /// The time limit of the caller, in seconds of uptime.
     let deadline: Double?
 
     func tokens() async throws -> TokenResponse {
@@ -83,7 +83,8 @@ private struct DeviceSignIn {
         }
     }
 
-    /// Polls once. A network error is an event too: the user can still finish (section 3.5).
+    /// Polls once. Returns a network error as an event, because the user can still finish the sign-in (RFC 8628 section
+    /// 3.5).
     private func poll() async throws -> (DevicePolling.Event, (any Error)?) {
         do {
             let response = try await connection.sendOnce(boundTo: key) {

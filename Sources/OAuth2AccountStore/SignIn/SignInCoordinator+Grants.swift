@@ -1,8 +1,8 @@
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 
 extension SignInCoordinator {
-    /// Signs in, and publishes the failure unless the user or the program cancelled.
+    /// Signs in, and publishes a failure unless the user or the program cancelled the sign-in.
     func signIn(
         to type: String, by method: SignInMethod = .browser, options: SignInOptions = .init()
     ) async throws -> Account {
@@ -36,7 +36,8 @@ extension SignInCoordinator {
                     return try await signIn(
                         connection, .password(username: name, password, scope: requested.scope), requested)
                 } catch OAuth2Error.provider(let error) where error.code == .invalidGrant {
-                    // RFC 6749 section 4.3.2: the only thing that can be wrong with this grant.
+                    // For this grant, invalid_grant means that the user name or the password is wrong (RFC 6749 section
+                    // 5.2).
                     var failure = AccountStoreError.signInNeeded(.grantGone, error)
                     failure.what = "cannot sign in"
                     failure.reason = "the provider rejected the user name or the password"
@@ -58,7 +59,7 @@ extension SignInCoordinator {
         _ body: (ProviderClient) async throws -> Account
     ) async throws -> Account {
         let connection = try await client(ofSignInTo: type, options, offering: endpoint)
-        // The user should not sign in if the account cannot be saved.
+        // Check this before the user signs in, so that the account can be saved afterwards.
         try await storage.checkWritable()
         return try await body(connection)
     }
@@ -71,7 +72,7 @@ extension SignInCoordinator {
         let response = try await connection.tokens(
             for: grant, parameters: type.signInParameters.merging(requested.directParameters) { $1 },
             resources: type.resources, authorizationDetails: true, boundTo: key)
-        // The provider can send an ID token with these grants. Then it is validated.
+        // The provider can return an ID token for these grants too. It is validated then.
         return try await save(direct: response, requested, connection, key)
     }
 
@@ -93,7 +94,7 @@ extension SignInCoordinator {
             senderKey: key)
     }
 
-    /// The scope tokens of a user: a client has neither name nor refresh token.
+    /// The scope tokens that require a user. A client has no profile, and gets no refresh token.
     private static let personalScope: Set<String> = [
         "openid", "profile", "email", "address", "phone", "offline_access",
     ]

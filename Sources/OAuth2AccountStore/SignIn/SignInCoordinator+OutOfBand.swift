@@ -1,8 +1,8 @@
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 
 extension SignInCoordinator {
-    /// Signs in with a window of the program.
+    /// Signs in with a window of the app, such as a web authentication session.
     func signInByWebSession(
         _ type: String, _ present: @Sendable (PreparedSignIn) async throws -> URL, _ options: SignInOptions
     ) async throws -> Account {
@@ -39,7 +39,7 @@ extension SignInCoordinator {
         return try await redeem(prepared, code: text)
     }
 
-    /// Finishes a sign-in with the only redirect that it gets.
+    /// Finishes a sign-in with its only redirect. It does not wait for another one.
     private func finish(_ prepared: PreparedSignIn, redirect: String, hint: Hint) async throws -> Account {
         try Task.checkCancellation()
         guard pending.withLock({ $0[prepared.id].map { $0.expires > dependencies.now() } ?? false }) else {
@@ -64,7 +64,8 @@ extension SignInCoordinator {
         return String(text.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
     }
 
-    /// Redeems a code that the provider showed. It has no state: only the code verifier binds it to this sign-in (RFC 7636).
+    /// Redeems a code that the user copied. A copied code has no state: only the code verifier binds it to this sign-in
+    /// (RFC 7636).
     private func redeem(_ prepared: PreparedSignIn, code: String) async throws -> Account {
         let sign = pending.withLock { $0.removeValue(forKey: prepared.id) }
         guard let sign, sign.expires > dependencies.now() else { throw Self.tooLate("the code came too late") }

@@ -1,20 +1,22 @@
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 import StrictJSON
 import Synchronization
 
-/// Runs sign-ins of every kind, and holds those that wait for a redirect. A redirect arrives on any thread and must find its sign-in
-/// without an await: hence a class with a lock.
+/// Runs all sign-ins, and stores the sign-ins that wait for a redirect.
+///
+/// It is a class with a lock and not an actor, because a redirect can arrive on any thread, and code without `await`
+/// must find its sign-in.
 final class SignInCoordinator: StoreCollaborator {
     let context: StoreContext
     let registrar: AccountRegistrar
     let publisher: ChangePublisher
-    /// The sign-ins that wait for a redirect, by their state.
+    /// The sign-ins that wait for a redirect, keyed by their state.
     let pending = Mutex<[String: PendingSignIn]>([:])
-    /// The maximum number of sign-ins that wait in memory. A new one never ends another one.
+    /// The maximum number of sign-ins that wait in memory. A new sign-in never ends another one.
     let maximumPending: Int
 
     init(registrar: AccountRegistrar, publisher: ChangePublisher, maximumPending: Int) {
@@ -26,20 +28,20 @@ final class SignInCoordinator: StoreCollaborator {
 
     static let defaultTimeout = Duration.seconds(300)
 
-    /// Prepares a sign-in, which waits for its redirect.
+    /// Prepares a sign-in, which then waits for its redirect.
     func prepareSignIn(
         to type: String, options: SignInOptions = .init(), redirectURI: RedirectURI? = nil
     ) async throws -> PreparedSignIn {
         try await AccountStoreError.wrappingErrors("cannot begin the sign-in") {
-            // Checked before the requests too: sign-ins beyond the limit must not load the provider.
+            // Check the limit before the requests too, because sign-ins beyond the limit must not load the provider.
             try pending.withLock { try checkCapacity(&$0, now: dependencies.now()) }
             let connection = try await client(ofSignInTo: type, options)
-            // The user should not sign in if the account cannot be saved.
+            // Check this before the user signs in, so that the account can be saved afterwards.
             try await storage.checkWritable()
             var requested = try AuthorizationParameters(options, connection.type)
             try await registrar.expectSignedInPerson(in: &requested, connection.type)
             let senderKey = try connection.newSenderKey()
-            // The code too is bound to the key (RFC 9449 section 10).
+            // The authorization code is bound to the key too (RFC 9449 section 10).
             requested.request.dpopKeyThumbprint = senderKey?.key.thumbprint()
             let authorization = try await connection.authorizationRequest(
                 requested, redirectURI: redirectURI ?? connection.type.redirectURI)
@@ -58,7 +60,7 @@ final class SignInCoordinator: StoreCollaborator {
         }
     }
 
-    /// Drops expired sign-ins and throws if the others reach the limit.
+    /// Removes expired sign-ins, and throws if the others reach the limit.
     private func checkCapacity(_ pending: inout [String: PendingSignIn], now: Date) throws(AccountStoreError) {
         pending = pending.filter { $0.value.expires > now }
         guard pending.count >= maximumPending else { return }
@@ -69,7 +71,7 @@ final class SignInCoordinator: StoreCollaborator {
             remedy: .retryLater(after: .seconds(max(1, seconds.rounded(.up)))))
     }
 
-    /// Discovers the provider of a sign-in.
+    /// Returns the client of a type's provider for a sign-in, after discovery if necessary.
     ///
     /// - Throws: ``AccountStoreError`` of the kind `settings` if the type has no provider; the errors of discovery.
     func client(
@@ -94,9 +96,10 @@ final class SignInCoordinator: StoreCollaborator {
         return pending.withLock { $0.values.contains { $0.authorization.redirectURI.matches(text) } }
     }
 
-    /// Finds the sign-in of a redirect by its state, redeems the code and saves the account. Publishes a failure that ends the sign-in.
+    /// Finds the sign-in of a redirect by its state, redeems the code and saves the account. If the sign-in fails,
+    /// publishes the failure.
     ///
-    /// - Parameter expected: The sign-in that the redirect must belong to. The default is any.
+    /// - Parameter expected: The sign-in that the redirect must belong to. The default is any sign-in.
     func handleRedirect(_ url: URL, for expected: PreparedSignIn.ID? = nil) async throws -> Account {
         try await publishingFailure { typeName in
             let (sign, redirect) = try take(url.absoluteString, expected)
@@ -105,9 +108,13 @@ final class SignInCoordinator: StoreCollaborator {
         }
     }
 
-    /// Does the same for a sign-in that waits for its own redirect. The redirect is the text as received.
+    /// Finishes a sign-in with its redirect, without publishing a failure.
     ///
-    /// - Parameter isOwn: Whether the redirect comes from the window of this sign-in: then no other visitor can have sent it.
+    /// - Parameters:
+    ///   - address: The URL of the redirect, as received.
+    ///   - expected: The sign-in that the redirect must belong to.
+    ///   - isOwn: Whether the redirect comes from the window of this sign-in, so that no other visitor can have sent
+    ///     it.
     func finish(redirect address: String, for expected: PreparedSignIn.ID, isOwn: Bool = false) async throws -> Account
     {
         try await AccountStoreError.wrappingErrors("cannot sign in") {
@@ -116,7 +123,8 @@ final class SignInCoordinator: StoreCollaborator {
         }
     }
 
-    /// Runs the end of a sign-in. Publishes its failure if `body` names the account type, and it is not cancelled.
+    /// Runs the last part of a sign-in. If it fails, publishes the failure, unless it was cancelled or `body` has not
+    /// set the name of the account type.
     func publishingFailure(_ body: (_ typeName: inout String?) async throws -> Account) async throws -> Account {
         var typeName: String?
         do {
@@ -130,11 +138,12 @@ final class SignInCoordinator: StoreCollaborator {
         }
     }
 
-    /// Removes the sign-in that a redirect belongs to, and returns it with the code or the provider's error. Other redirects leave all
-    /// sign-ins waiting.
+    /// Removes the sign-in that a redirect belongs to, and returns it with the code or the provider's error. If no
+    /// sign-in matches, all sign-ins continue to wait.
     ///
-    /// An error without a state ends the only sign-in that waits at its address: some providers omit the state. At an https address
-    /// it does not, because there any visitor of a web server could end the sign-in of another.
+    /// Some providers omit the state of an error. Such an error ends the sign-in if it is the only one that waits at
+    /// this URL. At an HTTPS redirect URI it does not, because any visitor of the server could end the sign-in of
+    /// another visitor.
     private func take(
         _ address: String, _ expected: PreparedSignIn.ID?, isOwn: Bool = false
     ) throws -> (PendingSignIn, ReceivedRedirect) {
@@ -157,7 +166,7 @@ final class SignInCoordinator: StoreCollaborator {
                     pending[candidate.authorization.state] = nil
                     return (candidate, ReceivedRedirect(code: .failure(.provider(error))))
                 }
-                // Throws the exact error: the state is missing, repeated or another one.
+                // Throws the precise error: the state is missing, repeated or different.
                 _ = try response.code(for: candidate.authorization)
                 throw OAuth2Error.redirect(.stateMismatch)
             }
@@ -201,11 +210,11 @@ final class SignInCoordinator: StoreCollaborator {
             let connection = try await client(of: self.type(type))
             let received = dependencies.now()
             var response = response
-            // Without a token endpoint, it could never be used.
+            // The type has no token endpoint at which to use it.
             if connection.type.provider == .staticToken { response.refreshToken = nil }
             let identity = try await registrar.verifier.identity(response, connection) { validation in
                 validation.allowsUnaskedNonce = true
-                // It can be old: it only identifies the user.
+                // The ID token can be old. It only identifies the user.
                 validation.clockSkew = .greatestFiniteMagnitude
             }
             return try await registrar.save(
@@ -214,7 +223,7 @@ final class SignInCoordinator: StoreCollaborator {
     }
 }
 
-/// A redirect that ends its sign-in.
+/// The content of a redirect that ends its sign-in.
 struct ReceivedRedirect: Sendable {
     /// The code, or the error that the provider reports.
     let code: Result<Secret, OAuth2Error>
@@ -223,9 +232,9 @@ struct ReceivedRedirect: Sendable {
 }
 
 extension ReceivedRedirect {
-    /// Reads the response to this sign-in.
+    /// Creates the content from the response to this sign-in.
     ///
-    /// - Throws: `OAuth2Error` if the sign-in continues to wait.
+    /// - Throws: `OAuth2Error` if the response does not end the sign-in, so that it continues to wait.
     init(_ response: AuthorizationResponse, for authorization: PendingAuthorization) throws(OAuth2Error) {
         do throws(OAuth2Error) {
             self.init(code: .success(try response.code(for: authorization)), issuer: response.issuer)

@@ -1,15 +1,15 @@
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 
-/// What the person needs to sign in on another device.
+/// The code and the URL that the user needs to sign in on another device.
 ///
-/// [RFC 8628 section 3.2](https://www.rfc-editor.org/rfc/rfc8628#section-3.2)
+/// See [RFC 8628 section 3.2](https://www.rfc-editor.org/rfc/rfc8628#section-3.2).
 public struct DeviceCodePrompt: Sendable, Equatable {
-    /// The code to type. The provider's text: make control characters visible before showing it.
+    /// The code that the user enters. It is the provider's text: escape control characters before you show it.
     public let userCode: String
-    /// The address to visit.
+    /// The URL that the user visits.
     public let verificationURI: URL
-    /// The same with the code in it. Show the code all the same, for the person to compare (section 3.3.1).
+    /// The URL that includes the code. Show the code too, so that the user can compare it (section 3.3.1).
     public let verificationURIComplete: URL?
     /// The lifetime of the code.
     public let expiresIn: Duration
@@ -23,41 +23,46 @@ public struct DeviceCodePrompt: Sendable, Equatable {
 }
 
 extension SignInMethod {
-    /// Another device, where there is no browser here (RFC 8628).
+    /// Signs in on another device, for a machine without a browser (RFC 8628).
     ///
-    /// - Parameter show: shows address and code, and returns; then the store asks the provider until the person is done. It is
-    ///   called once: a code that expired is not replaced unasked.
+    /// - Parameter show: Shows the URL and the code, and returns. The store then polls the provider until the user has
+    ///   finished. It calls the function once: if the code expires, the sign-in throws.
     public static func device(show: @escaping @Sendable (DeviceCodePrompt) async throws -> Void) -> SignInMethod {
         SignInMethod(kind: .device(show))
     }
 
-    /// Any browser, from which the person copies the answer: for redirect URIs that lead nowhere on this machine.
+    /// Signs in with any browser, from which the user copies the redirect. Use it if the redirect URI does not point to
+    /// this machine.
     ///
-    /// - Parameter read: shows the address, and gives what the person copied: the whole address at which the browser ended; or,
-    ///   where the redirect URI is `urn:ietf:wg:oauth:2.0:oob`, the code that the provider showed. Out-of-band codes are legacy,
-    ///   and switched off at most providers.
+    /// - Parameter read: Shows the URL of the sign-in and returns the text that the user copied. That is the complete
+    ///   URL at which the browser ended or, if the redirect URI is `urn:ietf:wg:oauth:2.0:oob`, the code that the
+    ///   provider showed. Most providers no longer support such out-of-band codes.
     public static func paste(reading read: @escaping @Sendable (URL) async throws -> String) -> SignInMethod {
         SignInMethod(kind: .paste(read))
     }
 
-    /// The client itself, without a person. For confidential clients only (RFC 6749 section 4.4).
+    /// Signs in as the client itself, without a user (RFC 6749 section 4.4). Only for confidential clients.
     ///
-    /// Scope tokens that concern a person, such as `openid` and `offline_access`, are left out. There is no refresh token: when
-    /// the access token expires, the store asks for another by itself.
+    /// Without ``SignInOptions/scope``, the request has the scope of the settings without scope tokens that require a
+    /// user, such as `openid` and `offline_access`. There is no refresh token: when the access token expires, the store
+    /// requests another one automatically.
     public static let clientCredentials = SignInMethod(kind: .clientCredentials)
 
-    /// A person's name and password. Legacy: the program sees the password, no second factor is possible, and current practice
-    /// forbids it (RFC 9700 section 2.4). Only where the type's settings have `allowsPasswordGrant`. The password is not kept.
+    /// Signs in with the user's name and password (RFC 6749 section 4.3). The store does not save the password.
+    ///
+    /// This grant is obsolete, and RFC 9700 section 2.4 forbids it: the program sees the password, and the user cannot
+    /// use a second factor. It requires `allowsPasswordGrant` in the settings of the type.
     public static func password(_ username: String, _ password: Secret) -> SignInMethod {
         SignInMethod(kind: .password(username, password))
     }
 
-    /// A JWT that another party signed about the person or the client (RFC 7523 section 2.1). It is not kept.
+    /// Signs in with a JWT in which another party identifies the user or the client (RFC 7523 section 2.1). The store
+    /// does not save the JWT.
     public static func jwtBearer(_ assertion: Secret) -> SignInMethod {
         SignInMethod(kind: .assertion(.jwtBearer(assertion, scope: nil)))
     }
 
-    /// A SAML 2.0 assertion, as XML (RFC 7522 section 2.1). It is not kept.
+    /// Signs in with a SAML 2.0 assertion in XML (RFC 7522 section 2.1). The store does not save the assertion.
     public static func samlBearer(_ assertion: Secret) -> SignInMethod {
         SignInMethod(kind: .assertion(.samlBearer(assertion, scope: nil)))
     }

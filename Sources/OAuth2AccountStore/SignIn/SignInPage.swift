@@ -1,7 +1,7 @@
 import LoopbackHTTP
-import Platform
+import LodgePlatform
 
-/// The last page of a sign-in: static text without external resources and without data of the request.
+/// The last page of a sign-in. It is static, without external resources and without data from the request.
 enum SignInPage {
     case signedIn(Account)
     case failed(any Error)
@@ -46,13 +46,14 @@ enum SignInPage {
         }
     }
 
-    /// Returns the provider's names of the user, never the nickname of the account.
+    /// Returns the names of the user at the provider, never the nickname of the account.
     private static func name(_ account: Account) -> String {
         guard let user = account.userName else { return account.displayName ?? account.subject ?? account.id.rawValue }
         return account.displayName.map { $0 == user ? user : "\($0) (\(user))" } ?? user
     }
 
-    /// Returns the error and the next step in fixed words. Only the program shows the provider's text.
+    /// Returns an explanation of the error and the next step in fixed text. Only the program shows the text of the
+    /// provider.
     private static func reason(_ error: any Error) -> String {
         guard let error = error as? AccountStoreError else {
             return "The sign-in failed. The program shows the reason and the next step."

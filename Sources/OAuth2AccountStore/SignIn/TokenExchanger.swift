@@ -1,9 +1,9 @@
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 import StrictJSON
 
-/// Uses tokens at the provider: exchanges, introspection and userinfo. It saves nothing.
+/// Sends tokens to the provider for exchanges, introspection and userinfo. It saves nothing.
 struct TokenExchanger: StoreCollaborator {
     let context: StoreContext
     let broker: TokenBroker
@@ -37,15 +37,15 @@ struct TokenExchanger: StoreCollaborator {
         return ExchangedToken(response, received: dependencies.now(), requested: scope)
     }
 
-    /// Returns the claims of the provider's userinfo response; `nil` if the provider has no userinfo endpoint. A rejected token is
-    /// refreshed once.
+    /// Returns the claims of the provider's userinfo response, or `nil` if the provider has no userinfo endpoint. If
+    /// the provider rejects the token, refreshes it once.
     func userInfo(of id: Account.ID) async throws -> JSONObject? {
         guard let saved = try await repository.read(id)?.record else { throw AccountStoreError.unknownAccount(id) }
         let type = try type(of: saved)
         guard type.provider != .staticToken else { return nil }
         let client = try await client(of: type, offering: "userinfo_endpoint")
         guard client.server.userinfoEndpoint != nil else { return nil }
-        // Another provider that has the type's name now must not get this token.
+        // If the settings name a different provider now, it must not receive this token.
         try RefreshTokenBinding.check(saved, type, client.server)
         var token = try await broker.accessToken(for: id)
         var response = try await userInfoResponse(token, id, client)

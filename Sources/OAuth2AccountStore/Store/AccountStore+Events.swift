@@ -1,21 +1,22 @@
 extension AccountStore {
-    /// Returns a stream of all changes of the accounts from now on, including those of other processes.
+    /// Returns a stream of all changes of the accounts from now on, including the changes that other processes make.
     ///
-    /// The stream loses no event: it keeps unread events without a limit, so end it when you no longer read it.
+    /// The stream loses no event. It buffers unread events without a limit, so end the iteration if you no longer need
+    /// them.
     public nonisolated func events() -> AsyncStream<AccountEvent> { publisher.broadcaster.stream() }
 }
 
 #if NotificationCenter
     extension AccountStore {
-        /// User info: the account concerned, an ``Account``.
+        /// The user info key of the account, an ``Account``.
         public static let accountKey = NotificationKey.account
-        /// User info: the identifier of the account that was removed, an ``Account/ID``.
+        /// The user info key of the identifier of a removed account, an ``Account/ID``.
         public static let accountIDKey = NotificationKey.accountID
-        /// User info: the account that was added, an ``Account``.
+        /// The user info key of an added account, an ``Account``.
         public static let newAccountKey = NotificationKey.newAccount
-        /// User info: the name of the account's type, a `String`.
+        /// The user info key of the name of the account type, a `String`.
         public static let accountTypeKey = NotificationKey.accountType
-        /// User info: why it failed, an `Error`.
+        /// The user info key of the error, an `Error`.
         public static let errorKey = NotificationKey.error
     }
 #endif

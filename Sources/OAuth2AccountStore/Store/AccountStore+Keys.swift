@@ -1,13 +1,14 @@
 import AccountKeys
 import JOSE
-import Platform
+import LodgePlatform
 import SealedStorage
 
 extension AccountStore {
-    /// Which of the choices keeps the key; nil for a custody that only the program knows.
+    /// The kind of key location, or `nil` for a custom key storage that the program supplied.
     public nonisolated var keyChoice: KeyCustodyChoice? { custody.choice }
 
-    /// Where else a copy of the key may be, which a move could not remove, in words for people. Empty most of the time.
+    /// Returns the other locations that can have a copy of the key, because the last move could not remove it there.
+    /// The texts are for messages. The result is usually empty.
     ///
     /// - Throws: ``AccountStoreError``
     package func keyLeftovers() async throws -> [String] {
@@ -16,16 +17,19 @@ extension AccountStore {
         }
     }
 
-    /// Moves the key of a store to another place. Stores that are open go on: they have the key.
+    /// Moves the key of a store to another location. Open stores continue to work, because they have the key in memory.
     ///
-    /// The key is copied, read back and compared; then the storage remembers the new place, in one durable step; then the copy at
-    /// the old place is removed. Interrupted anywhere, the store opens: the place that it remembers has the key. A copy that is left
-    /// over is remembered too, and removed by the next move or opening. Two moves wait for each other. A store that has no key yet
-    /// gets one, in the new place.
+    /// The store copies the key, reads the copy and compares it. Then it saves the new location in one durable step,
+    /// and removes the old copy. If the process ends at any point, the store can still be opened, because the saved
+    /// location has the key. The next move, or the next process that opens the store, removes a remaining copy.
+    /// Concurrent moves wait for each other. If the store has no key yet, this creates one in the new location.
     ///
     /// - Parameters:
-    ///   - locations: leads to the place in use and to the new one. Its choice does not count.
-    /// - Throws: ``AccountStoreError``; the key is then where it was.
+    ///   - choice: The kind of the new location.
+    ///   - storage: The storage of the records.
+    ///   - locations: The possible locations of the key. Its `choice` is ignored, except for the number of a file
+    ///     descriptor.
+    /// - Throws: ``AccountStoreError``. The key remains in its location then.
     public static func moveKey(
         to choice: KeyCustodyChoice, storage: any AccountStorage, locations: KeyLocations
     ) async throws -> KeyMigration {
@@ -34,7 +38,8 @@ extension AccountStore {
         }
     }
 
-    /// The word for the place of a storage's key: "key-file", "secret-service".
+    /// Returns the kind of key location that a storage remembers. The default is
+    /// `KeyCustodyChoice.keyFile`.
     ///
     /// - Throws: ``AccountStoreError``
     package static func keyCustody(of storage: any AccountStorage) async throws -> KeyCustodyChoice {
@@ -43,12 +48,16 @@ extension AccountStore {
         }
     }
 
-    /// Copies what can be read of a damaged store into a new file beside it, with the store's key where that can be had.
+    /// Copies the readable records of a damaged store to a new file in the same folder. Does not change the damaged
+    /// file.
     ///
-    /// The damaged file is not changed. It need not be possible to open it as a store.
+    /// It reads the file without opening the store, so it works even if the store cannot be opened.
     ///
-    /// - Parameter locations: leads to the key. Without it the records are copied as they are, and nobody can tell which of them open.
-    /// - Throws: ``AccountStoreError`` when nothing can be read, or the new file is there already.
+    /// - Parameters:
+    ///   - storage: The storage with the damaged file.
+    ///   - locations: The possible locations of the key. Without the key, the copy has all records, because only the
+    ///     key shows which of them are valid.
+    /// - Throws: ``AccountStoreError`` if no record can be read, or the new file already exists.
     package static func salvage(_ storage: SQLiteStorage, locations: KeyLocations) async throws -> SalvageReport {
         try await AccountStoreError.wrappingErrors("cannot copy anything out of the store") {
             let saved = try? await KeyLocationRecord.read(storage)?.current
@@ -58,11 +67,13 @@ extension AccountStore {
         }
     }
 
-    /// Puts a file that ``salvage(_:locations:)`` made in the place of the damaged one, which is kept beside it under another name,
-    /// with the journal that belongs to it. Programs that have the store open notice, and must be started again.
+    /// Replaces the damaged file with the file from ``salvage(_:locations:)``, and renames the damaged file and its
+    /// journal.
     ///
-    /// - Returns: the path of the damaged file from now on.
-    /// - Throws: ``AccountStoreError``; the damaged file is then where it was.
+    /// Restart other programs that have the store open: they notice the replacement and stop using it.
+    ///
+    /// - Returns: The new path of the damaged file.
+    /// - Throws: ``AccountStoreError``. The damaged file keeps its path then.
     package static func use(_ report: SalvageReport, inPlaceOf storage: SQLiteStorage) async throws -> String {
         try await AccountStoreError.wrappingErrors("cannot replace the damaged file") {
             try FileReplacement.replace(storage.location, by: report.path)

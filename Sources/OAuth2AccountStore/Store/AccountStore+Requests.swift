@@ -1,21 +1,23 @@
 import HTTPExchange
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 
 extension AccountStore {
-    /// A request in an account's name: with its access token, renewed when need be, as a Bearer token or with a DPoP proof.
+    /// Returns a request with an account's access token, as a bearer token or with a DPoP proof. Refreshes the token if
+    /// necessary.
     ///
-    /// The token goes only to the hosts of `AccountType/tokenHosts`, by https, or by plain http on this machine. A proof is good for
-    /// one request: for a repeated one, call this again.
+    /// The request must go to a host of `AccountType/tokenHosts`, over HTTPS or over HTTP on loopback. A DPoP proof is
+    /// valid for one request: to repeat the request, sign it again.
     ///
     /// - Parameters:
-    ///   - request: the request. An `Authorization` field that it has is replaced.
-    ///   - id: The account. Without one, the call throws `unknownAccount`.
-    ///   - scopes: what the token must be good for; nil: whatever was granted.
-    ///   - resource: the service that the token is for (RFC 8707); nil: those of the settings.
-    ///   - rejected: a token that the resource refused: it counts as used up.
-    /// - Throws: ``AccountStoreError`` as ``accessToken(for:minimumValidity:scopes:resource:claims:policy:rejected:)`` does; `settings` when the token may
-    ///   not go to the address.
+    ///   - request: The request. The token replaces its `Authorization` field.
+    ///   - id: The account. If it is `nil`, the call throws `unknownAccount`.
+    ///   - scopes: The scope that the token must cover. The default is any granted scope.
+    ///   - resource: The URL of the service (RFC 8707 section 2). The default is the resources of the settings.
+    ///   - rejected: A token that the resource rejected. It counts as expired.
+    /// - Throws: ``AccountStoreError``, like
+    ///   ``accessToken(for:minimumValidity:scopes:resource:claims:policy:rejected:)``; `settings` if the token must not
+    ///   be sent to this URL.
     public func sign(
         _ request: HTTPRequest, for id: Account.ID?, scopes: Scope? = nil, resource: String? = nil,
         rejected: Secret? = nil
@@ -26,24 +28,26 @@ extension AccountStore {
         ).request
     }
 
-    /// Sends a request in an account's name.
+    /// Sends a request with an account's access token.
     ///
-    /// When the resource refuses the token with a 401, it is renewed and the request sent again, once; when the resource wants its
-    /// nonce in the DPoP proof, or its refusal tells that the proof was dated wrongly, likewise. However many requests meet a 401 at
-    /// once, there is one renewal. A redirect to another origin loses the token; one within the origin keeps it, with a proof of its own.
+    /// If the resource rejects the token with 401, the store refreshes it and repeats the request once. Simultaneous
+    /// requests share this refresh. The store also repeats the request once with the DPoP nonce of the resource, and
+    /// once with the corrected time of the proof. It follows a redirect within the origin with the token and a new
+    /// proof, and a redirect to another origin without the token.
     ///
-    /// A claims challenge of the resource, as Microsoft's services send it, is answered with a token that has these claims, if the
-    /// provider gives it without asking the person; if not, `signInNeeded` has the claims.
+    /// If the resource sends a claims challenge, as Microsoft's services do, the store requests a token with these
+    /// claims and repeats the request. If the provider requires the user for it, the call throws `signInNeeded` with
+    /// the claims.
     ///
     /// - Parameters:
-    ///   - request: the request.
-    ///   - id: The account. Without one, the call throws `unknownAccount`: see ``sendUnsigned(_:)``.
-    ///   - scopes: what the token must be good for; nil: whatever was granted.
-    ///   - resource: the service that the token is for (RFC 8707); nil: those of the settings.
-    /// - Returns: The answer, whatever its status: a second 401 too, and a 403, whose `scopeNeeded` says what
-    ///   to sign in with.
-    /// - Throws: ``AccountStoreError`` as ``sign(_:for:scopes:resource:rejected:)`` does, and `signInNeeded` when the resource wants the
-    ///   person to sign in once more; `cancelled`; `HTTPTransportError`.
+    ///   - request: The request.
+    ///   - id: The account. If it is `nil`, the call throws `unknownAccount`: see ``sendUnsigned(_:)``.
+    ///   - scopes: The scope that the token must cover. The default is any granted scope.
+    ///   - resource: The URL of the service (RFC 8707 section 2). The default is the resources of the settings.
+    /// - Returns: The response with any status, including a second 401 and a 403. Its `scopeNeeded` is the scope to
+    ///   sign in with.
+    /// - Throws: ``AccountStoreError``, like ``sign(_:for:scopes:resource:rejected:)``; `signInNeeded` if the resource
+    ///   requires a new sign-in; `cancelled`; `HTTPTransportError`.
     public func send(
         _ request: HTTPRequest, for id: Account.ID?, scopes: Scope? = nil, resource: String? = nil
     ) async throws -> HTTPResponse {
@@ -54,7 +58,7 @@ extension AccountStore {
 
     /// Sends a request without a token, to a public part of an API.
     ///
-    /// - Returns: The response, whatever its status.
+    /// - Returns: The response with any status.
     /// - Throws: `HTTPTransportError`; ``AccountStoreError`` of the kind `cancelled`.
     public func sendUnsigned(_ request: HTTPRequest) async throws -> HTTPResponse {
         try await AccountStoreError.convertingCancellation("cannot send the request") {
@@ -62,11 +66,12 @@ extension AccountStore {
         }
     }
 
-    /// Returns a transport that sends requests in an account's name. Without an account, each request throws `unknownAccount`.
+    /// Returns a transport that sends requests with an account's access token.
     ///
     /// - Parameters:
-    ///   - scopes: what the token must be good for; nil: whatever was granted.
-    ///   - resource: the service that the token is for (RFC 8707); nil: those of the settings.
+    ///   - id: The account. If it is `nil`, each request throws `unknownAccount`.
+    ///   - scopes: The scope that the token must cover. The default is any granted scope.
+    ///   - resource: The URL of the service (RFC 8707 section 2). The default is the resources of the settings.
     public nonisolated func transport(
         for id: Account.ID?, scopes: Scope? = nil, resource: String? = nil
     ) -> AccountTransport {
@@ -75,11 +80,11 @@ extension AccountStore {
 }
 
 extension Account {
-    /// Sends a request in this account's name. The same as ``AccountStore/send(_:for:scopes:resource:)``.
+    /// Sends a request with this account's access token, like ``AccountStore/send(_:for:scopes:resource:)``.
     ///
-    /// An account is a value and does not hold its store, so that it can be passed around and kept; that is why the store is named.
+    /// An account is a value without a reference to its store, so the call names the store.
     ///
-    /// - Returns: The answer, whatever its status.
+    /// - Returns: The response with any status.
     /// - Throws: ``AccountStoreError``; `HTTPTransportError`.
     public func send(
         _ request: HTTPRequest, in store: AccountStore, scopes: Scope? = nil, resource: String? = nil
@@ -87,7 +92,7 @@ extension Account {
         try await store.send(request, for: id, scopes: scopes, resource: resource)
     }
 
-    /// A request in this account's name, for somebody else to send. The same as ``AccountStore/sign(_:for:scopes:resource:rejected:)``.
+    /// Returns a request with this account's access token, like ``AccountStore/sign(_:for:scopes:resource:rejected:)``.
     ///
     /// - Throws: ``AccountStoreError``
     public func sign(
@@ -98,7 +103,8 @@ extension Account {
 }
 
 extension Account {
-    /// A transport that sends in this account's name. The same as ``AccountStore/transport(for:scopes:resource:)``.
+    /// Returns a transport that sends requests with this account's access token, like
+    /// ``AccountStore/transport(for:scopes:resource:)``.
     public func transport(in store: AccountStore, scopes: Scope? = nil, resource: String? = nil) -> AccountTransport {
         store.transport(for: id, scopes: scopes, resource: resource)
     }

@@ -1,40 +1,47 @@
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 public import StrictJSON
 
 extension AccountStore {
     /// Returns a valid access token, refreshing it if necessary.
     ///
-    /// The store returns a valid token from memory. Otherwise all callers share one refresh, in this process and in all others. The store
-    /// saves new tokens before it returns them.
+    /// If a valid token is in memory, the store returns it. Otherwise all callers share one refresh, in this process
+    /// and in all others. The store saves new tokens before it returns them.
     ///
-    /// An account can have several access tokens. If the main one does not cover the scopes or the resource, the store requests another
-    /// one with the refresh token and saves it too, at most 16. It also requests scopes that were never granted, because some providers
-    /// grant them after consent elsewhere. It repeats a request that the provider denied only after ten minutes, or after a sign-in; the
-    /// account remains signed in.
+    /// An account can have several access tokens. If the main token does not cover the scopes or the resource, the
+    /// store requests another one with the refresh token and saves it too, at most 16. It also requests scopes that
+    /// were never granted, because some providers grant them after the user's consent in another program. The store
+    /// repeats a request that the provider denied only after ten minutes, or after a sign-in; the account remains
+    /// signed in.
     ///
-    /// While the provider does not respond, a call returns a token that is still valid after ten seconds, and throws
-    /// `network` after `Dependencies.refreshTimeout`. After a response 429 or 5xx, or none, no process repeats the request while
-    /// the provider's `Retry-After` applies, at most 15 minutes, or for five seconds: all calls get the error.
+    /// If the provider does not respond within ten seconds, a call returns the current token if it is still valid.
+    /// Otherwise it throws `network` after `Dependencies.refreshTimeout`.
     ///
-    /// If the provider sends the time of an early refresh (`refresh_in`), the store refreshes then and returns the old token until then.
-    /// A failure of this refresh is no error.
+    /// After a response with status 429 or 5xx, or without a response, no process repeats the request until the end of
+    /// the provider's `Retry-After`, at most 15 minutes. Without `Retry-After` the delay is five seconds. During the
+    /// delay, calls that need new tokens throw the same error.
+    ///
+    /// If the provider sends the time of an early refresh (`refresh_in`), the store refreshes then, and returns the old
+    /// token until then. A failed early refresh is not an error.
     ///
     /// - Parameters:
     ///   - id: The account.
-    ///   - minimumValidity: The minimum validity. The default is a minute, or a fifth of a short lifetime. More than four fifths of the
-    ///     lifetime count as four fifths.
-    ///   - scopes: The scope that the token must cover. The default is any. `openid`, `profile` and `offline_access` do not count.
-    ///   - resource: The URL of the service, absolute and without fragment (RFC 8707 section 2). The default is that of the settings.
+    ///   - minimumValidity: The minimum remaining lifetime. The default is a minute, or a fifth of a short lifetime.
+    ///     The maximum is four fifths of the lifetime.
+    ///   - scopes: The scope that the token must cover. The default is any. `openid`, `profile` and `offline_access` do
+    ///     not count.
+    ///   - resource: The URL of the service, absolute and without fragment (RFC 8707 section 2). The default is the
+    ///     resources of the settings.
     ///   - claims: The claims of a claims challenge, a JSON object. The store then always requests a new token.
-    ///   - policy: The policy of Azure AD B2C that issues the token, by its name in the settings. The default is the policy of the account.
-    ///     The user must have signed in with it, by ``SignInOptions/policy``.
-    ///   - rejected: A token that a resource rejected with 401. It counts as expired. If it cannot be refreshed, the account needs a
-    ///     sign-in.
-    /// - Throws: ``AccountStoreError``: `signInNeeded` only if the provider rejected the refresh or there is no refresh token, never for
-    ///   an error of network or server. If claims are missing, ``AccountStoreError/provider`` has them for ``SignInOptions/claims``.
-    ///   `cancelled` if the task is cancelled; the refresh continues for other callers.
-    public func accessToken(
+    ///   - policy: The policy of Azure AD B2C that issues the token, by its name in the settings. The default is the
+    ///     policy of the account. The user must have signed in with it, using ``SignInOptions/policy``.
+    ///   - rejected: A token that a resource rejected with 401. It counts as expired. If it cannot be refreshed, the
+    ///     account needs a sign-in.
+    /// - Throws: ``AccountStoreError``: `signInNeeded` only if the provider rejected the refresh or there is no refresh
+    ///   token, never because of an error of the network or the server. If claims are missing,
+    ///   ``AccountStoreError/provider`` has them for ``SignInOptions/claims``. `cancelled` if the task is cancelled;
+    ///   the refresh continues for other callers.
+    public nonisolated(nonsending) func accessToken(
         for id: Account.ID, minimumValidity: Duration? = nil, scopes: Scope? = nil, resource: String? = nil,
         claims: String? = nil, policy: String? = nil, rejected: Secret? = nil
     ) async throws -> AccessToken {
@@ -47,8 +54,8 @@ extension AccountStore {
 
     /// Returns the scope tokens that the provider did not grant to an account.
     ///
-    /// `openid`, `profile` and `offline_access` do not count, because many providers omit them from their responses. Google's and
-    /// Microsoft's other spellings of a scope token count as the same one.
+    /// `openid`, `profile` and `offline_access` do not count, because many providers omit them from their responses.
+    /// Alternative spellings of a scope token at Google and Microsoft count as the same token.
     ///
     /// - Parameters:
     ///   - account: The account.
@@ -58,17 +65,19 @@ extension AccountStore {
         return Scope(ScopeCoverage(type).missing(requested ?? type.scope, in: account.scope))
     }
 
-    /// Refreshes an access token that has not expired, for example after the permissions of the user changed, and returns the new one.
+    /// Refreshes an access token that has not expired, for example after the permissions of the user changed, and
+    /// returns the new one.
     ///
-    /// Simultaneous calls share the refresh, also calls of other processes. The store sends no request while it waits for a failing
-    /// provider.
+    /// Simultaneous calls share the refresh, including the calls of other processes. While the store waits after a
+    /// provider error, the call throws that error without a request.
     ///
     /// - Parameters:
     ///   - id: The account.
     ///   - scopes: The scope that the token must cover. The default is any.
-    ///   - resource: The URL of the service (RFC 8707 section 2). The default is that of the settings.
+    ///   - resource: The URL of the service (RFC 8707 section 2). The default is the resources of the settings.
     ///   - policy: The policy of Azure AD B2C that issues the token. The default is the policy of the account.
-    /// - Throws: ``AccountStoreError``, as ``accessToken(for:minimumValidity:scopes:resource:claims:policy:rejected:)``.
+    /// - Throws: ``AccountStoreError``, like
+    ///   ``accessToken(for:minimumValidity:scopes:resource:claims:policy:rejected:)``.
     @discardableResult
     public func refreshAccessToken(
         for id: Account.ID, scopes: Scope? = nil, resource: String? = nil, policy: String? = nil
@@ -78,13 +87,14 @@ extension AccountStore {
         }
     }
 
-    /// Returns the ID token of the last sign-in or refresh as the provider sent it, for a service that requires it. The store validated it
-    /// then; it can have expired since. ``Account/claims`` are its claims.
+    /// Returns the ID token of the last sign-in or refresh as the provider sent it, for a service that requires it.
+    ///
+    /// The store validated it when it arrived; it can have expired since. ``Account/claims`` are its claims.
     ///
     /// - Parameters:
     ///   - id: The account.
     ///   - policy: The policy of Azure AD B2C that issued it. The default is the policy of the account.
-    /// - Returns: `nil` if the provider sent none.
+    /// - Returns: The ID token, or `nil` if the provider did not send one.
     /// - Throws: ``AccountStoreError``
     public func idToken(for id: Account.ID, policy: String? = nil) async throws -> Secret? {
         try await AccountStoreError.wrappingErrors("cannot read the ID token") {
@@ -93,59 +103,66 @@ extension AccountStore {
         }
     }
 
-    /// Waits until no refresh is in progress. If the process ends during a refresh, a refresh token that the provider has rotated but
-    /// that is not saved yet is lost.
+    /// Waits until no refresh is in progress. Call it before the process ends: otherwise a refresh token that the
+    /// provider has rotated, but the store has not saved yet, is lost.
     public func finishPendingRefreshes() async {
         // Unstructured, because the task that ends is usually cancelled and could not wait.
         await Task { await broker.finishPendingRefreshes() }.value
     }
 
-    /// Prevents new refreshes and waits until the tokens of sent requests are saved. A refresh that still waits for the account's lock
-    /// ends without a request.
+    /// Prevents new refreshes, and waits until the tokens of sent requests are saved. A refresh that still waits for
+    /// the account's lock ends without a request.
     ///
-    /// Tokens that cannot be saved are written to a rescue file after the first error.
+    /// After the first error of a save, the store writes the tokens to a rescue file.
     package nonisolated func endRefreshes() async -> EndedRefreshes {
         // Unstructured, because the caller's task is usually cancelled.
         await Task { await broker.endRefreshes() }.value
     }
 
-    /// Asks the provider what a token of an account is worth. The client authenticates as for the token endpoint; most providers
-    /// answer only clients that have a secret or a key.
+    /// Returns the provider's introspection response for a token of an account: whether the token is active, and its
+    /// metadata.
     ///
-    /// [RFC 7662](https://www.rfc-editor.org/rfc/rfc7662)
+    /// The client authenticates as at the token endpoint. Most providers require a client secret or a key.
+    ///
+    /// See [RFC 7662 section 2](https://www.rfc-editor.org/rfc/rfc7662#section-2).
     ///
     /// - Parameters:
-    ///   - token: the access token, as ``accessToken(for:minimumValidity:scopes:resource:claims:policy:rejected:)`` gave it.
-    ///   - id: the account.
-    /// - Throws: ``AccountStoreError``: `settings` when the provider does not offer it, else what the provider or the network bring.
+    ///   - token: The access token from ``accessToken(for:minimumValidity:scopes:resource:claims:policy:rejected:)``.
+    ///   - id: The account.
+    /// - Throws: ``AccountStoreError``: `settings` if the provider has no introspection endpoint; the errors of
+    ///   provider and network.
     public func introspect(_ token: AccessToken, of id: Account.ID) async throws -> Introspection {
         try await AccountStoreError.wrappingErrors("cannot ask about the token") {
             try await exchanger.introspect(token, of: id)
         }
     }
 
-    /// Returns the claims of the provider's userinfo response. It is not saved: `Account/claims` are the claims of the last
-    /// sign-in or refresh. If the provider rejects the token, the store refreshes it once.
+    /// Returns the claims of the provider's userinfo response. If the provider rejects the token, the store refreshes
+    /// it once.
+    ///
+    /// The store does not save these claims: ``Account/claims`` are the claims of the last sign-in or refresh.
     ///
     /// See OpenID Connect Core 1.0 section 5.3.
     ///
-    /// - Returns: `nil` if the provider has no userinfo endpoint.
-    /// - Throws: ``AccountStoreError`` as ``accessToken(for:minimumValidity:scopes:resource:claims:policy:rejected:)``; `invalidAnswer` if
-    ///   the claims belong to another user.
+    /// - Returns: The claims, or `nil` if the provider has no userinfo endpoint.
+    /// - Throws: ``AccountStoreError``, like
+    ///   ``accessToken(for:minimumValidity:scopes:resource:claims:policy:rejected:)``; `invalidAnswer` if the claims
+    ///   belong to another user.
     public func userInfo(for id: Account.ID) async throws -> JSONObject? {
         try await AccountStoreError.wrappingErrors("cannot get the user's claims") {
             try await exchanger.userInfo(of: id)
         }
     }
 
-    /// Exchanges a token for another one, in the name of a type's client. Nothing is kept.
+    /// Exchanges a token for another one, as the client of an account type. The store does not save the new token.
     ///
-    /// [RFC 8693](https://www.rfc-editor.org/rfc/rfc8693)
+    /// See [RFC 8693 section 2](https://www.rfc-editor.org/rfc/rfc8693#section-2).
     ///
     /// - Parameters:
-    ///   - exchange: what is exchanged, and for what. Without resources of its own it has those of the type.
-    ///   - type: the name of the account type.
-    ///   - parameters: further parameters of the provider.
+    ///   - exchange: The token to exchange, and the services of the new one. The default resources are the resources of
+    ///     the type.
+    ///   - type: The name of the account type.
+    ///   - parameters: Additional parameters that the provider requires.
     /// - Throws: ``AccountStoreError``
     package func exchange(
         _ exchange: TokenExchange, at type: String, parameters: [String: String] = [:]
@@ -155,15 +172,19 @@ extension AccountStore {
         }
     }
 
-    /// Exchanges an account's access token, renewed when need be, for one of another service. Nothing is kept.
+    /// Exchanges an account's access token for a token of another service, refreshing it if necessary. The store does
+    /// not save the new token.
+    ///
+    /// See [RFC 8693 section 2](https://www.rfc-editor.org/rfc/rfc8693#section-2).
     ///
     /// - Parameters:
-    ///   - id: the account.
-    ///   - resources: the services that the token is for, by address; absolute, without fragment.
-    ///   - audiences: the services by the names that the provider gives them.
-    ///   - scope: what is asked for.
-    ///   - requestedType: the type of token that is wanted; the provider chooses when nil.
-    /// - Throws: ``AccountStoreError``; `signInNeeded` only when the account's own token cannot be had.
+    ///   - id: The account.
+    ///   - resources: The URLs of the services, absolute and without fragment. The default is the resources of the
+    ///     type, unless there are `audiences`.
+    ///   - audiences: The logical names of the services at the provider.
+    ///   - scope: The requested scope.
+    ///   - requestedType: The requested type of token. The default is the choice of the provider.
+    /// - Throws: ``AccountStoreError``; `signInNeeded` only if the store cannot get the account's own token.
     public func exchange(
         tokenOf id: Account.ID, resources: [String] = [], audiences: [String] = [], scope: Scope? = nil,
         requestedType: String? = nil
@@ -178,15 +199,16 @@ extension AccountStore {
         }
     }
 
-    /// Exchanges the access token that a caller of this service sent for one of another service, as Microsoft Entra does it:
-    /// on behalf of the caller. Nothing is kept.
+    /// Exchanges the access token of a caller of this service for a token of another service: Microsoft Entra's
+    /// on-behalf-of flow. The store does not save the new token.
     ///
-    /// When the provider wants the person, the error's ``AccountStoreError/provider`` has the claims that the caller must ask for.
+    /// If the provider requires the user, the error's ``AccountStoreError/provider`` has the claims that the caller
+    /// must request.
     ///
     /// - Parameters:
-    ///   - assertion: the token that the caller sent, issued for this client.
-    ///   - type: the name of the account type.
-    ///   - scope: what is asked for.
+    ///   - assertion: The access token that the caller sent, issued for this client.
+    ///   - type: The name of the account type.
+    ///   - scope: The requested scope.
     /// - Throws: ``AccountStoreError``
     public func exchange(onBehalfOf assertion: Secret, at type: String, scope: Scope) async throws -> ExchangedToken {
         try await AccountStoreError.wrappingErrors("cannot get a token on behalf of the caller") {
@@ -194,8 +216,12 @@ extension AccountStore {
         }
     }
 
-    /// How far this machine's clock is from that of a type's provider, as its last answer said; nil when it has not answered
-    /// since this store was opened, or does not tell the time. Sends nothing.
+    /// Returns the difference between this machine's clock and the clock of a type's provider, from its last response.
+    ///
+    /// Sends no request. Returns `nil` if the provider has not responded since this store was opened, or its responses
+    /// have no `Date` field.
+    ///
+    /// - Parameter name: The name of the account type.
     public func clockSkew(ofType name: String) async -> ClockSkew? {
         await context.clockSkew(ofType: name)
     }

@@ -1,17 +1,19 @@
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 
 extension AccountStore {
-    /// Takes the accounts of a file: all that fit, or none when anything fails.
+    /// Imports the accounts of a file. If the import of one account fails, it imports none.
     ///
-    /// Whom an account belongs to is as the file says: it gives the account its names, and is not verified.
-    /// ``Account/claims``, which are validated, stay empty until the person signs in. Only a token answer with an ID token is
-    /// validated, as ``add(_:toType:)`` does. Importing a file again changes nothing; newer tokens in the store are kept.
+    /// The store takes the names of the user from the file and does not verify them. ``Account/claims`` has only
+    /// validated claims, and remains empty until the user signs in. The store validates only a token response with an
+    /// ID token, like ``add(_:toType:)``. A second import of the same file changes nothing; newer tokens in the store
+    /// remain.
     ///
     /// - Parameters:
-    ///   - file: the file.
-    ///   - type: the account type to take them for; nil: that which the file names, or that of the same client.
-    /// - Throws: ``AccountStoreError``; then the store is as it was.
+    ///   - file: The file.
+    ///   - type: The account type of the imported accounts. The default is the type that the file names, or the type
+    ///     with the same client.
+    /// - Throws: ``AccountStoreError``. The store is unchanged then.
     public func importAccounts(_ file: AccountFile, toType type: String? = nil) async throws -> ImportReport {
         let importer = AccountImporter(context: context, history: history, signIns: signIns, remover: remover)
         return try await AccountStoreError.wrappingErrors("cannot import the accounts") {
@@ -19,14 +21,15 @@ extension AccountStore {
         }
     }
 
-    /// The accounts with their tokens as JSON text, readable by whoever has it: for moving to another machine. The result is read
-    /// again by ``AccountFile``.
+    /// Returns the accounts with their tokens as unencrypted JSON, to move them to another machine. ``AccountFile``
+    /// reads it.
     ///
-    /// Validated claims are not part of it: what comes back from a file is not validated. Neither are the client's own accounts,
-    /// which get new tokens by themselves.
+    /// Anyone who can read the result can use the accounts. It has no validated claims, because an import does not
+    /// validate them. It has no accounts of the client itself, because the store requests their tokens again without a
+    /// user.
     ///
-    /// - Parameter ids: the accounts; nil: all of them.
-    /// - Throws: ``AccountStoreError``, also when a record is damaged: a copy that lacks an account must not look whole.
+    /// - Parameter ids: The accounts. The default is all accounts.
+    /// - Throws: ``AccountStoreError``, including if a record is damaged, so that no export lacks an account unnoticed.
     public func export(_ ids: [Account.ID]? = nil) async throws -> Secret {
         try await AccountStoreError.wrappingErrors("cannot export the accounts") {
             try await AccountExporter(repository: repository).export(ids)

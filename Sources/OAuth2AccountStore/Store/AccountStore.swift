@@ -1,23 +1,24 @@
 import AccountKeys
 import HTTPExchange
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 import SealedStorage
 import StrictJSON
 
-/// Accounts of any OAuth 2 or OpenID Connect provider: signed in, stored safely, with fresh tokens.
+/// A store of accounts of OAuth 2 and OpenID Connect providers. It signs users in, saves their tokens sealed, and
+/// refreshes them.
 ///
-/// `Settings` configure a store, and an `AccountStorage` contains its sealed records. Any number of stores, in any number of
-/// processes, can share one storage. After it saves a change, the store sends an event to ``events()`` and, unless the package is built
-/// without its trait `NotificationCenter`, posts a notification.
+/// `Settings` configure a store, and an `AccountStorage` contains its sealed records. Any number of stores, in any
+/// number of processes, can share one storage. After it saves a change, the store sends an event to ``events()`` and,
+/// unless the package is built without its trait `NotificationCenter`, posts a notification.
 public actor AccountStore {
     /// The account types.
     public nonisolated let settings: Settings
     /// The environment: network, time, randomness, browser.
     public nonisolated let dependencies: Dependencies
-    /// The maximum number of refreshes in progress at a time. The others wait for their turn, first come, first served: when thousands
-    /// of accounts expire at once, neither the provider nor the system's file descriptors are overrun.
+    /// The maximum number of refreshes in progress at a time. The others wait for their turn in order, so that
+    /// thousands of expired accounts overload neither the provider nor the file descriptors of the process.
     public static let maximumRefreshesInFlight = 64
 
     /// The maximum number of sign-ins that wait for their redirect in memory.
@@ -37,19 +38,22 @@ public actor AccountStore {
     nonisolated var signer: RequestSigner { RequestSigner(context: context, broker: broker) }
     nonisolated var exchanger: TokenExchanger { TokenExchanger(context: context, broker: broker) }
 
-    /// Creates the store of an application in its default location: a SQLite database in `StoreLocation(application:)`. Programs that name
-    /// the same application share the store.
+    /// Creates the store of an application in its default location: a SQLite database in `StoreLocation(application:)`.
+    /// Programs with the same application identifier share the store.
     ///
     /// - Parameters:
     ///   - settings: The account types.
-    ///   - application: The identifier of the application, such as `com.example.people`: one part of a path.
-    ///   - custody: The storage of the key. The default is the location that the store remembers; a new store has a key file.
-    ///   - dependencies: The network, the time, randomness and the browser.
-    ///   - watchesOtherProcesses: Whether changes made by other processes become events here.
-    ///   - maximumPendingSignIns: The maximum number of sign-ins that wait for their redirect in memory, each for its time limit. The
-    ///     default is 1,000. Beyond it, ``prepareSignIn(to:options:redirectURI:)`` throws `tooManySignIns`; no sign-in ends another one.
-    /// - Throws: ``AccountStoreError``: `settings` if the identifier is not one part of a path; `storage` or `key` if the storage or the key
-    ///   cannot be used. A locked or missing key is never an empty store.
+    ///   - application: The identifier of the application, such as `com.example.people`. It is one component of a path.
+    ///   - custody: The storage of the key. The default is the location that the store remembers; a new store has a key
+    ///     file.
+    ///   - dependencies: The network, the time, the randomness and the browser.
+    ///   - watchesOtherProcesses: Whether the store publishes changes that other processes make. The default is `true`.
+    ///   - maximumPendingSignIns: The maximum number of sign-ins that wait for their redirect in memory. The default is
+    ///     1,000. Beyond it, ``prepareSignIn(to:options:redirectURI:)`` throws `tooManySignIns`; a new sign-in never
+    ///     ends another one.
+    /// - Throws: ``AccountStoreError``: `settings` if the identifier is not one component of a path; `storage` or `key`
+    ///   if the storage or the key cannot be used. If the key of an existing store is locked or missing, the call
+    ///   throws instead of creating an empty store.
     public init(
         settings: Settings, application: String, custody: (any KeyCustody)? = nil,
         dependencies: Dependencies = .system, watchesOtherProcesses: Bool = true, maximumPendingSignIns: Int = 1_000
@@ -73,14 +77,17 @@ public actor AccountStore {
     /// - Parameters:
     ///   - settings: The account types.
     ///   - storage: The storage of the records.
-    ///   - custody: The storage of the key. The default is the location that the storage remembers, among `keyLocations`.
-    ///   - keyLocations: The possible locations of the key. The default is the folder of a `SQLiteStorage`; another storage has none.
-    ///   - dependencies: The network, the time, randomness and the browser.
-    ///   - watchesOtherProcesses: Whether changes made by other processes become events here.
-    ///   - maximumPendingSignIns: The maximum number of sign-ins that wait for their redirect in memory, each for its time limit. The
-    ///     default is 1,000. Beyond it, ``prepareSignIn(to:options:redirectURI:)`` throws `tooManySignIns`; no sign-in ends another one.
-    /// - Throws: ``AccountStoreError``: `storage` or `key` if the storage or the key cannot be used. A locked or missing key is never an
-    ///   empty store.
+    ///   - custody: The storage of the key. The default is the location that the storage remembers, among
+    ///     `keyLocations`.
+    ///   - keyLocations: The possible locations of the key. The default is the folder of a `SQLiteStorage`; any other
+    ///     storage requires `custody` or `keyLocations`.
+    ///   - dependencies: The network, the time, the randomness and the browser.
+    ///   - watchesOtherProcesses: Whether the store publishes changes that other processes make. The default is `true`.
+    ///   - maximumPendingSignIns: The maximum number of sign-ins that wait for their redirect in memory. The default is
+    ///     1,000. Beyond it, ``prepareSignIn(to:options:redirectURI:)`` throws `tooManySignIns`; a new sign-in never
+    ///     ends another one.
+    /// - Throws: ``AccountStoreError``: `storage` or `key` if the storage or the key cannot be used. If the key of an
+    ///   existing store is locked or missing, the call throws instead of creating an empty store.
     public init(
         settings: Settings, storage: any AccountStorage, custody: (any KeyCustody)? = nil,
         keyLocations: KeyLocations? = nil, dependencies: Dependencies = .system, watchesOtherProcesses: Bool = true,
@@ -127,14 +134,14 @@ public actor AccountStore {
         if let storage = storage as? SQLiteStorage {
             return KeyLocations(directory: storage.directory, environment: dependencies.environment)
         }
-        // The key is not in a folder.
+        // A key storage of the program needs no folder.
         if custody != nil { return KeyLocations(directory: StoreLocation(""), environment: dependencies.environment) }
         throw AccountStoreError(
             .key, what: "cannot open the account store", reason: "the location of the key is not specified",
             remedy: .nothing, hint: "pass the storage of the key, or its possible locations")
     }
 
-    /// Returns the transport for a type's requests, with the certificate authorities that its settings name.
+    /// Returns the transport for the requests of an account type, with the certificate authorities of its settings.
     public nonisolated func transport(for type: AccountType) -> any HTTPTransport {
         context.providers.transport(for: type)
     }
@@ -147,7 +154,8 @@ public actor AccountStore {
     /// The way people use the device, from the settings.
     public nonisolated var deviceMode: DeviceMode { settings.deviceMode }
 
-    /// Returns a type at one of its policies; `nil`: at the authority's own.
+    /// Returns an account type at one of its policies. Without a policy, returns it at the default policy of the
+    /// authority.
     package nonisolated func type(_ name: String, policy: String?) throws -> AccountType {
         try context.type(name, policy: policy)
     }

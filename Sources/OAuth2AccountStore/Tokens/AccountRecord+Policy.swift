@@ -1,8 +1,8 @@
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 
 extension AccountRecord {
-    /// Returns the record with another policy selected; `nil`: its own.
+    /// Returns the record with another policy selected. Without a policy, returns the record unchanged.
     ///
     /// - Throws: ``AccountStoreError`` of the kind `signInNeeded` if the user has not signed in with the policy.
     func selected(_ policy: String?) throws -> AccountRecord {
@@ -19,15 +19,15 @@ extension AccountRecord {
 
     /// Changes the record while another policy is selected.
     ///
-    /// - Throws: ``RecordConflict`` if it no longer has tokens of the policy.
+    /// - Throws: ``RecordConflict`` if the record no longer has tokens of the policy.
     mutating func update(policy: String?, _ change: (inout AccountRecord) throws -> Void) throws {
         guard policy != nil, policy != self.policy else { return try change(&self) }
-        // If the change throws, the record is as before.
+        // Change a copy, so that the record is unchanged if the change throws.
         var changed = self
         guard changed.select(policy: policy) else { throw RecordConflict() }
         try change(&changed)
         _ = changed.select(policy: self.policy)
-        // The claims of a refresh belong to the policy's ID token.
+        // The claims of this refresh belong to the ID token of the other policy, not to the account.
         changed.claimsText = claimsText
         (changed.userName, changed.displayName) = (userName, displayName)
         self = changed

@@ -1,44 +1,44 @@
 import HTTPExchange
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import SealedStorage
 
-/// A transient error of a provider, as the storage has it: a response 429 or 5xx, or no response.
+/// The saved form of a transient error of a provider: a response with status 429 or 5xx, or no response.
 ///
-/// It has no secrets and nothing that the provider wrote. It belongs to the account and not to one of its tokens, because the same
-/// refresh token gets them all.
+/// It has no secrets and no messages of the provider. It belongs to the account and not to one of its tokens, because
+/// one refresh token requests all of them.
 struct ProviderFailure: Codable, Sendable, Equatable {
-    /// The delay if the provider requests none, in seconds.
+    /// The default delay if the provider sends no `Retry-After`, in seconds.
     static let defaultDelay = 5.0
-    /// The delays that count, in seconds: with none at all, every waiting process would send its own request.
+    /// The permitted delays, in seconds. The minimum prevents that every waiting process sends a request.
     static let delays = 1.0...900.0
 
-    /// When it happened, in seconds since 1970.
+    /// The time of the error, in seconds since 1970.
     let start: Double
-    /// The time in which no request is sent, in seconds.
+    /// The delay before the next request, in seconds.
     let delay: Double
     /// The HTTP status of the response.
     private(set) var status: Int?
-    /// The error of the transport, without a response.
+    /// The kind of a transport error, if there was no response.
     private(set) var kind: String?
     private(set) var host: String?
     private(set) var reason: String?
 
-    /// The errors without a response. An error of TLS or of the request itself is not transient: after the user corrects it, the next
-    /// request must be sent.
+    /// The kinds of transport errors that are transient. An error of TLS or of the request itself is not: after the
+    /// user corrects it, the next request must be sent.
     private static let kinds: Set<HTTPTransportError.Kind> = [
         .timedOut, .connectionLost, .cannotConnect, .cannotResolveHost, .proxy,
     ]
     private static let maximumReason = 300
 
-    /// Creates the saved form of an error; returns `nil` if it is not transient.
+    /// Creates the saved form of an error, or `nil` if the error is not transient.
     init?(_ error: any Error, now: Date) {
         var requested: Duration?
         switch error {
         case OAuth2Error.http(let code, let delay) where Self.isTransient(code): (status, requested) = (code, delay)
         case OAuth2Error.provider(let error) where Self.isTransient(error.status ?? 0):
             (status, requested) = (error.status, error.retryAfter)
-        // An error without a host is a time limit of this process, which sent no request.
+        // A time limit of this process has no host. It must not stop other processes.
         case let error as HTTPTransportError where Self.kinds.contains(error.kind) && !error.host.isEmpty:
             kind = error.kind.rawValue
             host = error.host
@@ -52,14 +52,15 @@ struct ProviderFailure: Codable, Sendable, Equatable {
 
     private static func isTransient(_ status: Int) -> Bool { status == 429 || (500...599).contains(status) }
 
-    /// Returns the seconds until the next request may be sent; `nil` if it may be sent now. A clock that was set back ends the delay.
+    /// Returns the seconds until the next request may be sent, or `nil` if it may be sent now. The delay ends if the
+    /// clock was set back.
     func remaining(at now: Date) -> Double? {
         let age = now.timeIntervalSince1970 - start
         guard delay <= Self.delays.upperBound, age >= 0, age < delay else { return nil }
         return delay - age
     }
 
-    /// Returns the error for a caller; `nil` if it no longer applies.
+    /// Returns the error for a caller, or `nil` if the delay is over.
     func error(at now: Date) -> AccountStoreError? {
         guard let delay = remaining(at: now).map({ Duration.seconds(Int($0.rounded(.up))) }) else { return nil }
         let cause: any Error
@@ -78,16 +79,16 @@ struct ProviderFailure: Codable, Sendable, Equatable {
     }
 }
 
-/// The transient errors of the providers of a store's accounts, shared by all processes.
+/// The saved transient errors of a store's accounts, shared by all processes.
 struct ProviderFailures: Sendable {
     private let storage: any AccountStorage
     private let now: @Sendable () -> Date
 
-    /// The requests of a refresh.
+    /// The two kinds of requests of a refresh.
     enum Request {
-        /// For the provider's endpoints, within the time limit of the caller.
+        /// The request for the provider's metadata, within the time limit of the caller.
         case metadata
-        /// For the tokens.
+        /// The request for the tokens.
         case tokens
     }
 
@@ -107,14 +108,14 @@ struct ProviderFailures: Sendable {
         throw error
     }
 
-    /// Runs a request and saves its error if that is transient.
+    /// Sends a request. If it fails with a transient error, saves the error.
     func saving<Value: Sendable>(
         _ id: Account.ID, of request: Request, _ send: () async throws -> Value
     ) async throws -> Value {
         do {
             return try await send()
         } catch {
-            // The time limit of one caller can be too short for any provider.
+            // A time limit of this caller can be too short for any provider.
             let isLimited = request == .metadata && (error as? HTTPTransportError)?.kind == .timedOut
             if !isLimited, let failure = ProviderFailure(error, now: now()),
                 let value = try? JSONEncoder().encode(failure)
@@ -126,7 +127,7 @@ struct ProviderFailures: Sendable {
         }
     }
 
-    /// Removes the saved error of an account, after a success or with the account.
+    /// Removes the saved error of an account: after a success, or together with the account.
     func remove(_ id: Account.ID) async {
         let name = Self.name(id)
         guard (try? await storage.value(name)) ?? nil != nil else { return }

@@ -2,11 +2,12 @@ import HTTPExchange
 import OAuth2Protocol
 import SealedStorage
 
-/// The journal of refreshes: an entry is written before the request and removed after the save or a definite rejection.
+/// The journal of refreshes. The store writes an entry before the request, and removes it after it saves the tokens or
+/// receives a definite error.
 ///
-/// Between the moment in which a provider rotates a refresh token and the moment in which its response is saved, the process can be
-/// killed or the connection can break: then only the provider has the valid token. A later refresh that finds the entry sends the old
-/// token again, which many providers accept for a while, and if the provider rejects it, the store knows why.
+/// If the process ends or the connection breaks after the provider has rotated a refresh token and before the response
+/// is saved, only the provider has the valid token. A later refresh that finds the entry sends the old token again,
+/// which many providers accept for a while. If the provider rejects it, the entry explains why.
 struct RefreshJournal: Sendable {
     let storage: any AccountStorage
     let seal: RecordSeal
@@ -14,27 +15,31 @@ struct RefreshJournal: Sendable {
     struct Entry: Sendable {
         /// The name of the value in the storage.
         let name: String
-        /// Whether the response to an earlier refresh with the same token never arrived.
+        /// Whether the response to an earlier refresh with the same token was lost.
         let isRepeated: Bool
 
-        /// Returns the reason to sign in after the provider rejected the token: possibly a lost response.
+        /// Returns the reason to sign in again after the provider rejected the token. If an earlier response was lost,
+        /// that can be the reason.
         func reason(_ rejection: Account.SignInReason) -> Account.SignInReason {
             rejection == .grantGone && isRepeated ? .answerLost : rejection
         }
     }
 
-    /// Returns the name of the entry of an account; each policy has its own.
+    /// Returns the name of the journal entry of an account. Each policy has its own entry.
     static func name(_ id: Account.ID, policy: String? = nil) -> String {
         "attempt:\(id)" + (policy.map { ":\($0)" } ?? "")
     }
 
-    /// Checks that new tokens can be saved and writes the entry, in one transaction if the storage supports that. The caller holds
-    /// the account's lock.
+    /// Checks that new tokens can be saved and writes the entry, in one transaction if the storage supports it. The
+    /// caller holds the account's lock.
     ///
-    /// - Parameter policy: The policy that the record has selected, if it is not the account's own.
-    /// - Returns: `nil` if the tokens are refreshed without a refresh token: then none can be lost.
+    /// - Parameters:
+    ///   - record: The record, with the policy selected.
+    ///   - policy: The selected policy, if it is not the account's own.
+    /// - Returns: The entry, or `nil` for a refresh without a refresh token, which can lose no token.
     func write(_ record: AccountRecord, policy: String? = nil) async throws -> Entry? {
-        // A digest of the tokens that the refresh replaces. New tokens have another digest, so that an old entry means nothing.
+        // The digest covers the tokens that the refresh replaces. New tokens have another digest, so an old entry does
+        // not match them.
         guard record.serviceGrant == nil, let refreshToken = record.tokens.refreshToken,
             let digest = seal.identities.digest(
                 purpose: "refresh-attempt-1",
@@ -56,12 +61,13 @@ struct RefreshJournal: Sendable {
         return Entry(name: name, isRepeated: isRepeated)
     }
 
-    /// Sends a refresh, and removes the entry if the refresh certainly returned no tokens. The entry of an earlier refresh remains.
+    /// Sends a refresh. If it fails and the provider certainly issued no tokens, removes the entry, unless the entry is
+    /// of an earlier refresh.
     func send<Value: Sendable>(_ entry: Entry?, _ send: () async throws -> Value) async throws -> Value {
         do {
             return try await send()
         } catch {
-            // If this write fails, a later reason to sign in is less exact, and nothing else is.
+            // If this write fails, the only effect is a less exact reason to sign in later.
             if let entry, !entry.isRepeated, Self.isDefiniteRejection(error) { try? await remove(entry.name) }
             throw error
         }
@@ -69,15 +75,15 @@ struct RefreshJournal: Sendable {
 
     func remove(_ name: String) async throws { try await storage.setValue(nil, for: name) }
 
-    /// The statuses of a gateway that received no response of the provider: 502 and 504 (RFC 9110 section 15.6), and Cloudflare's 520
-    /// and 524.
+    /// The statuses with which a gateway reports that it received no response: 502 and 504 (RFC 9110 section 15.6), and
+    /// Cloudflare's 520 and 524.
     private static let gatewayStatuses: Set<Int> = [502, 504, 520, 524]
 
-    /// Returns whether no response with new tokens can be lost: the provider itself responded with an error, or the request never
-    /// reached it.
+    /// Returns whether an error excludes a lost response with new tokens: the provider itself returned the error, or
+    /// did not receive the request.
     ///
-    /// Also after a 500 or a 503 the response of the provider has arrived. An error within the provider can have followed a rotation;
-    /// then the provider lost the tokens, and what it says about the old ones is the exact reason to sign in.
+    /// This includes a 500 and a 503 of the provider. An internal error can follow a rotation, but then the provider
+    /// has lost the new tokens, and its error for the old token is the exact reason to sign in.
     private static func isDefiniteRejection(_ error: any Error) -> Bool {
         func isRejection(_ status: Int) -> Bool { !gatewayStatuses.contains(status) }
         switch error {

@@ -1,7 +1,9 @@
 import SealedStorage
 
-/// The lock of an account during a refresh. An ending process ends it after its exchange: until then, the lease of the lock would
-/// make the refreshes of other machines wait.
+/// The lock of an account during a refresh.
+///
+/// A process that is about to end releases it after the token request. Otherwise other machines would wait until the
+/// lease of the lock expires.
 final class RefreshLock: StorageLock {
     private let lock: any StorageLock
     private let history: TokenHistory

@@ -1,14 +1,14 @@
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import Synchronization
 
 /// The outcome of a refresh, shared by all waiting callers.
 enum RefreshOutcome: Sendable {
-    /// Tokens that the provider has just issued. Another refresh returns no better ones.
+    /// Tokens that the provider has just issued. Another refresh would not return better ones.
     case refreshed(TokenSet)
-    /// Tokens that were in the storage.
+    /// Tokens from the storage.
     case found(TokenSet)
-    /// No new tokens because of a transient error. These have not expired yet.
+    /// The previous tokens, which have not expired, because a transient error prevented the refresh.
     case kept(TokenSet, because: any Error)
 
     static let failure = "cannot get a fresh access token"
@@ -19,22 +19,24 @@ final class RefreshInFlight: Sendable {
     let outcome = Promise<RefreshOutcome>()
     private let response = Atomic<Bool>(false)
 
-    /// Whether the provider issued tokens, which are being saved.
+    /// Whether the provider has issued tokens. The store is saving them.
     var hasResponse: Bool { response.load(ordering: .acquiring) }
 
     func noteResponse() { response.store(true, ordering: .releasing) }
 }
 
-/// What a caller requires of a token.
+/// The requirements of a caller for a token.
 struct FreshnessRequirement: Sendable {
     /// The minimum validity in seconds.
     var validity: Double?
     /// A token that a resource rejected.
     var rejected: Secret?
-    /// Whether this is an early refresh, which no caller waits for.
+    /// Whether this is an early refresh, for which no caller waits.
     var isEarly = false
 
-    /// - Parameter renewable: whether the token can be refreshed; `nil`: if it has a refresh token.
+    /// Returns whether a token meets the requirements.
+    ///
+    /// - Parameter renewable: Whether the token can be refreshed. The default is whether it has a refresh token.
     func accepts(_ tokens: TokenSet, at now: Date, renewable: Bool? = nil) -> Bool {
         tokens.accessToken != rejected && tokens.isFresh(at: now, for: validity, renewable: renewable)
             && !(isEarly && tokens.isDueEarly(at: now))
@@ -54,11 +56,11 @@ extension AccessToken {
 }
 
 extension AccountStoreError {
-    /// Returns the error of a call whose time limit is over before the provider responded.
+    /// Returns the error of a call whose time limit ended before the provider responded.
     static func noResponse(within limit: Duration) -> AccountStoreError {
         AccountStoreError(
             .network, what: RefreshOutcome.failure,
-            reason: "no response from the provider within \(Int((limit / .seconds(1)).rounded(.up))) s",
+            reason: "no response from the provider within \(limit.wholeSeconds) s",
             remedy: .retryLater(after: nil))
     }
 }

@@ -1,23 +1,23 @@
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 import StrictJSON
 
 /// A request for new tokens of an account.
 ///
-/// Everything that it needs is collected before it is sent: between the response and its save nothing may take time, or a process
-/// that ends there loses a rotated refresh token.
+/// It prepares everything before it sends the request. The time between the response and its save must be short: if the
+/// process ends in between, a rotated refresh token is lost.
 struct RefreshRequest: Sendable {
     let record: AccountRecord
     let key: TokenKey
     let client: ProviderClient
     /// The key that the tokens are bound to.
     private let dpopKey: SigningKey?
-    /// The keys that a new ID token can be signed with; `nil` if they are not available.
+    /// The keys that can verify a new ID token, or `nil` if they are not available.
     private let keys: JWKSet?
-    /// The secret that it can be signed with.
+    /// The client secret that can verify a new ID token.
     private let secret: Secret?
     private let providers: ProviderCache
 
@@ -33,20 +33,22 @@ struct RefreshRequest: Sendable {
             throw AccountStoreError.dpopKeyMissing(record.id)
         }
         secret = try client.verifyingSecret()
-        // A provider that issued an ID token at the sign-in issues another one. Without the keys only the new ID token is lost.
+        // A provider that issued an ID token at the sign-in usually issues another one. Without the keys, the store
+        // ignores only the new ID token.
         keys =
             record.serviceGrant == nil && record.tokens.idToken != nil
             ? try? await providers.keys(of: client.server, type: client.type) : nil
     }
 
-    /// Sends the request. The tokens of the result are not saved yet; it has only the tokens that the response has, and an ID token
-    /// only if it is valid.
+    /// Sends the request and returns the tokens of the response, without saving them.
     ///
-    /// - Throws: `OAuth2Error` if the provider rejects the request, or responds with the tokens of another user; the errors of the
-    ///   transport.
+    /// The result has only the tokens that the response has, and an ID token only if it is valid.
+    ///
+    /// - Throws: `OAuth2Error` if the provider rejects the request, or responds with the tokens of another user; the
+    ///   errors of the transport.
     func send() async throws -> TokenSet {
         let coverage = ScopeCoverage(client.type)
-        // A request with claims alone is for the main token.
+        // A request that differs only in claims is for the main token.
         let isForMain = key.isMain || coverage.isForMain(key, of: record)
         let response = try await sendOnce(isForMain ? TokenKey(claims: key.claims) : key)
         let received = client.dependencies.now()
@@ -54,8 +56,9 @@ struct RefreshRequest: Sendable {
         if isForMain {
             requested = record.serviceGrant?.scope ?? record.tokens.scope
         } else {
-            // A response without a scope means the requested one (RFC 6749 section 5.1). The store believes that as far as the scope
-            // was granted before: a server that ignores the parameter responds in the same way.
+            // A response without a scope means the requested scope (RFC 6749 section 5.1), but a server that ignores
+            // the parameter responds in the same way. So this accepts the requested scope only if it was granted
+            // before.
             let scope = key.scope ?? []
             let isWithin = record.serviceGrant != nil || coverage.missing(scope, in: record.granted).isEmpty
             requested = isWithin && !scope.isEmpty ? scope : record.granted
@@ -78,7 +81,7 @@ struct RefreshRequest: Sendable {
         guard let refreshToken = record.tokens.refreshToken else {
             throw AccountStoreError.signInNeeded(.noRefreshToken, nil)
         }
-        // With the scope tokens that request a refresh token and an ID token, as at the sign-in.
+        // Add the scope tokens that request a refresh token and an ID token, as at the sign-in.
         let scope = key.scope?.union(
             Scope(["openid", "profile", "offline_access"].filter(type.scope.contains)))
         return try await client.tokens(
@@ -86,12 +89,14 @@ struct RefreshRequest: Sendable {
             parameters: type.refreshParameters.merging(claims) { $1 }, resources: resources, boundTo: dpopKey)
     }
 
-    /// Returns whether the response has an ID token that can replace the previous one (OpenID Connect Core 1.0 section 12.2).
+    /// Returns whether the response has an ID token that can replace the previous one (OpenID Connect Core 1.0 section
+    /// 12.2).
     ///
-    /// The store ignores an ID token that it cannot check because the provider's key is unavailable. A settings type
-    /// can also ignore one that fails a check other than issuer and subject, by the quirk `invalidRefreshedIDToken`.
+    /// The store ignores an ID token that it cannot verify because the provider's key is unavailable. With the quirk
+    /// `invalidRefreshedIDToken`, it also ignores an ID token that fails a check other than issuer and subject.
     ///
-    /// - Throws: `OAuth2Error` for every other invalid ID token: then the other tokens are not accepted either.
+    /// - Throws: `OAuth2Error` for any other invalid ID token. The store then rejects the other tokens of the response
+    ///   too.
     private func hasValidIDToken(_ response: TokenResponse) async throws -> Bool {
         guard record.serviceGrant == nil, let idToken = response.idToken else { return false }
         let claims = (try? JWT(parsing: idToken.value))?.unverifiedClaims
@@ -114,7 +119,7 @@ struct RefreshRequest: Sendable {
             validation.original = IDToken(
                 issuer: issuer, subject: subject, claims: previous.unverifiedClaims.members)
         }
-        // The previous one can be from a refresh, and without the nonce of the sign-in.
+        // The previous ID token can be from a refresh, without the nonce of the sign-in.
         validation.allowsUnaskedNonce = validation.original?.claims.text("nonce") == nil
         func check(_ keys: JWKSet?) throws(IDTokenError) {
             _ = try validation.validateByEitherClock(idToken, keys: keys ?? JWKSet(), clientSecret: secret, client)
@@ -124,7 +129,7 @@ struct RefreshRequest: Sendable {
             return true
         } catch {
             var failure = error
-            // The provider may have a new key under the name of an old one.
+            // The provider may have replaced a key without changing its identifier (`kid`).
             if failure.kind == .signature {
                 guard
                     let keys = try? await providers.keys(

@@ -1,15 +1,15 @@
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 
 /// Decides whether an access token covers a scope, given how the provider of a type spells scope tokens.
 ///
 /// Scope tokens are compared verbatim, with these exceptions:
 ///
-/// * `openid`, `profile` and `offline_access` never count: they request an ID token and a refresh token, not a permission,
-///   and some providers omit them from their responses.
-/// * Google's responses have URLs instead of `email` and `profile`. * Microsoft's platform ignores case, and a token
-/// without a resource means Microsoft Graph: `User.Read` is
-///   `https://graph.microsoft.com/User.Read`. Its responses have either.
+/// * `openid`, `profile` and `offline_access` do not count. They request an ID token and a refresh token, not a
+///   permission, and some providers omit them from their responses.
+/// * Google's responses have URLs instead of `email` and `profile`.
+/// * Microsoft's platform ignores case, and a scope token without a resource is a permission of Microsoft Graph:
+///   `User.Read` is `https://graph.microsoft.com/User.Read`. Its responses have either form.
 struct ScopeCoverage {
     private static let uncounted: Set<String> = ["openid", "profile", "offline_access"]
     private static let synonyms = [
@@ -23,7 +23,7 @@ struct ScopeCoverage {
     private let isMicrosoft: Bool
     /// The prefixes of Microsoft Graph's scope tokens, in lower case.
     private let prefixes: [String]
-    /// The resources of the settings, which the main token covers.
+    /// The resources of the settings. The main token covers them.
     private let resources: [String]
 
     init(_ type: AccountType) {
@@ -33,7 +33,7 @@ struct ScopeCoverage {
         prefixes = isMicrosoft ? (Self.graphHosts + (own.map { [$0] } ?? [])).map { "https://\($0)/" } : []
     }
 
-    /// Returns the common spelling of a scope token, or `nil` if it does not count.
+    /// Returns the canonical spelling of a scope token, or `nil` if it does not count.
     private func common(_ token: String) -> String? {
         var token = isMicrosoft ? token.lowercased() : Self.synonyms[token] ?? token
         if let prefix = prefixes.first(where: { token.hasPrefix($0) }) { token.removeFirst(prefix.count) }
@@ -46,13 +46,15 @@ struct ScopeCoverage {
         return requested.tokens.filter { common($0).map { !have.contains($0) } ?? false }
     }
 
-    /// Returns the key of the token that is stored for a request: its scope has the common spelling, and no claims.
+    /// Returns the key under which the token of a request is saved: with the canonical spelling of its scope, and
+    /// without claims.
     func key(_ requested: TokenKey) -> TokenKey {
         TokenKey(
             scope: Scope(Set(requested.scope?.tokens.compactMap(common) ?? []).sorted()), resource: requested.resource)
     }
 
-    /// Returns the request without what every main token has: a resource of the settings, scope tokens that do not count.
+    /// Returns the request without the parts that every main token covers: a resource of the settings, and scope tokens
+    /// that do not count.
     func plain(_ requested: TokenKey) -> TokenKey {
         var key = requested
         if let resource = key.resource, resources.contains(resource) { key.resource = nil }
@@ -65,18 +67,20 @@ struct ScopeCoverage {
         requested.resource == nil && missing(requested.scope ?? [], in: record.tokens.scope).isEmpty
     }
 
-    /// Returns the tokens that a record has for a request, whatever its claims.
+    /// Returns the tokens of a record that cover a request, or `nil` if there aren't any. Ignores the claims of the
+    /// request.
     func tokens(for requested: TokenKey, in record: AccountRecord) -> TokenSet? {
         if isForMain(requested, of: record) { return record.tokens }
         let scope = requested.scope ?? [], key = key(requested)
         return record.additionalTokens?.all.last { token in
-            // The scope of a response does not have `.default` and similar tokens.
+            // The scope of a response does not contain `.default` and similar tokens.
             guard token.key != key else { return true }
             return token.key.resource == requested.resource && !scope.isEmpty && missing(scope, in: token.scope).isEmpty
         }
     }
 
-    /// Returns the requested scope tokens that a token with this scope does not cover. `.default` means any granted scope.
+    /// Returns the requested scope tokens that a token with this scope does not cover. `.default` stands for any
+    /// granted scope.
     func unmet(_ requested: TokenKey, by granted: Scope) -> [String] {
         missing(requested.scope ?? [], in: granted).filter { !$0.hasSuffix("/.default") && $0 != ".default" }
     }

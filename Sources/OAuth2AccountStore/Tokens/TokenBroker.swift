@@ -1,8 +1,8 @@
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import StrictJSON
 
-/// Returns access tokens and decides when a refresh starts: all callers that need the same token share one.
+/// Returns access tokens, and decides when to refresh them. All callers that need the same token share one refresh.
 actor TokenBroker: StoreCollaborator {
     nonisolated let context: StoreContext
     private nonisolated let refresher: TokenRefresher
@@ -11,7 +11,8 @@ actor TokenBroker: StoreCollaborator {
     private nonisolated var history: TokenHistory { refresher.history }
     /// The refreshes in progress, each shared by all callers that need its token.
     private(set) var refreshesInFlight: [RefreshKey: RefreshInFlight] = [:]
-    /// The time after which a caller gets a token that is valid for less than it requires, while the provider does not respond.
+    /// The time without a response after which a caller gets a token with a shorter remaining lifetime than it
+    /// requires.
     private static let patience = Duration.seconds(10)
 
     init(refresher: TokenRefresher, publisher: ChangePublisher, maximumRefreshes: Int) {
@@ -22,9 +23,28 @@ actor TokenBroker: StoreCollaborator {
     }
 
     /// Returns a valid access token, refreshing it if necessary.
-    func accessToken(
+    ///
+    /// The main token of an account comes from the cache on the caller's executor: a server has many requests and few refreshes, and
+    /// they should neither wait for the broker nor for each other.
+    nonisolated(nonsending) func accessToken(
         for id: Account.ID, _ requested: TokenKey = .main, policy: String? = nil,
         _ requirement: FreshnessRequirement = .init()
+    ) async throws -> AccessToken {
+        if requested.isMain, policy == nil, let token = freshToken(for: id, requirement) { return token }
+        return try await refreshedIfNecessary(for: id, requested, policy: policy, requirement)
+    }
+
+    /// Returns the main token of an account if the cache has a valid one and no refresh should start.
+    private nonisolated func freshToken(for id: Account.ID, _ requirement: FreshnessRequirement) -> AccessToken? {
+        guard let cached = context.repository.reader.cache[id], cached.record.signInNeeded == nil else { return nil }
+        let tokens = cached.record.tokens
+        let now = context.now(forAgeOf: tokens, account: id)
+        guard requirement.accepts(tokens, at: now), !tokens.isDueEarly(at: now) else { return nil }
+        return AccessToken(tokens)
+    }
+
+    private func refreshedIfNecessary(
+        for id: Account.ID, _ requested: TokenKey, policy: String?, _ requirement: FreshnessRequirement
     ) async throws -> AccessToken {
         if let claims = requested.claims, (try? JSONValue(parsing: claims))?.object == nil {
             throw AccountStoreError(
@@ -39,19 +59,19 @@ actor TokenBroker: StoreCollaborator {
             if policy != nil || !requested.isMain {
                 let saved = try await record(id)
                 if policy == saved.policy { policy = nil }
-                // A name that the settings do not have is not a missing sign-in.
+                // If the settings do not have the policy, throw that error instead of `signInNeeded`.
                 if let policy { _ = try context.type(saved.type, policy: policy) }
                 let record = try saved.selected(policy)
                 let coverage = ScopeCoverage(try type(record.type))
                 token = coverage.plain(requested)
                 if token.claims == nil, !token.isMain, coverage.isForMain(token, of: record) {
-                    let main = try await accessToken(for: id, .main, policy: policy, requirement)
-                    // The token of a refresh can cover less.
+                    let main = try await refreshedIfNecessary(for: id, .main, policy: policy, requirement)
+                    // A refreshed token can cover less.
                     if coverage.missing(token.scope ?? [], in: main.scope).isEmpty { return main }
                 }
             }
             let key = RefreshKey(account: id, token: token, policy: policy)
-            // No await from here to the dictionary: of all callers one starts the refresh.
+            // No `await` between here and the change of the dictionary, so that only one caller starts the refresh.
             if let token = try cachedToken(key, requirement) { return token }
             let refresh = refreshesInFlight[key] ?? startRefresh(key, requirement)
             if let tokens = try accepted(try await outcome(of: refresh, key, requirement, start), requirement, id) {
@@ -61,7 +81,7 @@ actor TokenBroker: StoreCollaborator {
         }
     }
 
-    /// Returns an access token that replaces the saved one, whether that has expired or not.
+    /// Returns a new access token in place of the saved one, even if the saved one has not expired.
     func refreshedToken(
         for id: Account.ID, _ requested: TokenKey = .main, policy: String? = nil
     ) async throws -> AccessToken {
@@ -69,7 +89,7 @@ actor TokenBroker: StoreCollaborator {
         guard let saved = read?.record else { throw AccountStoreError.unknownAccount(id) }
         let type = try context.type(saved.type, policy: policy)
         let record = try saved.selected(policy)
-        // No resource rejected the token: it remains valid if there is no other one.
+        // No resource rejected the token, so it remains valid if it cannot be replaced.
         guard record.canRefresh else {
             throw AccountStoreError(
                 .signInNeeded(.noRefreshToken), what: "no other token",
@@ -80,10 +100,10 @@ actor TokenBroker: StoreCollaborator {
             for: id, requested, policy: policy, FreshnessRequirement(rejected: tokens?.accessToken))
     }
 
-    /// Waits for the outcome of a refresh, for another process too.
+    /// Waits for the outcome of a refresh, even if another process performs it.
     ///
-    /// While the provider does not respond, a caller gets a token that is still valid after ten seconds, and an error after its time
-    /// limit. Once the response has arrived, the caller waits until it is saved.
+    /// If the provider does not respond within ten seconds, a caller gets the current token if it is still valid, and
+    /// otherwise an error after its time limit. If the response has arrived, the caller waits until it is saved.
     private func outcome(
         of refresh: RefreshInFlight, _ key: RefreshKey, _ requirement: FreshnessRequirement, _ start: Double
     ) async throws -> RefreshOutcome {
@@ -112,7 +132,7 @@ actor TokenBroker: StoreCollaborator {
         while let refresh = refreshesInFlight.values.first { _ = try? await refresh.outcome.value() }
     }
 
-    /// Prevents new refreshes and waits until the tokens of sent requests are saved.
+    /// Prevents new refreshes, and waits until the tokens of sent requests are saved.
     nonisolated func endRefreshes() async -> EndedRefreshes { await history.endExchanges() }
 
     private func record(_ id: Account.ID) async throws -> AccountRecord {
@@ -127,7 +147,8 @@ actor TokenBroker: StoreCollaborator {
         try? repository.cache[key.account]?.record.selected(key.policy)
     }
 
-    /// Returns the token for a key if the cache has a valid one. Throws the denial if the provider denied it recently.
+    /// Returns the token for a key if the cache has a valid one, otherwise `nil`. Throws the provider's error if it
+    /// denied the request recently.
     private func cachedToken(_ key: RefreshKey, _ requirement: FreshnessRequirement) throws -> AccessToken? {
         let id = key.account
         guard key.token.claims == nil, let record = cachedRecord(key) else { return nil }
@@ -146,7 +167,7 @@ actor TokenBroker: StoreCollaborator {
         return nil
     }
 
-    /// Returns the tokens of a refresh if they meet the requirement; `nil` if another refresh is necessary.
+    /// Returns the tokens of a refresh if they meet the requirement, or `nil` if another refresh is necessary.
     private func accepted(
         _ outcome: RefreshOutcome, _ requirement: FreshnessRequirement, _ id: Account.ID
     ) throws -> TokenSet? {
@@ -163,7 +184,8 @@ actor TokenBroker: StoreCollaborator {
     private func startRefresh(_ key: RefreshKey, _ requirement: FreshnessRequirement) -> RefreshInFlight {
         let refresh = RefreshInFlight()
         refreshesInFlight[key] = refresh
-        // Unstructured: cancelling the caller that happened to start it ends only that caller's wait.
+        // Unstructured, so that the cancellation of the caller that started the refresh does not cancel it for the
+        // others.
         Task {
             await semaphore.enter()
             defer { semaphore.leave() }
@@ -198,7 +220,7 @@ actor TokenBroker: StoreCollaborator {
         publisher.publish(.accessTokenFailed(cached.account, error))
     }
 
-    /// Starts an early refresh if the provider wants one, and does not wait for it.
+    /// Starts an early refresh if it is due, and does not wait for it.
     private func startEarlyRefresh(_ key: RefreshKey, _ record: AccountRecord) {
         guard record.tokens.refreshIn != nil else { return }
         let now = dependencies.now()

@@ -1,14 +1,14 @@
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import StrictJSON
 import Synchronization
 
 /// A change of a record that saves the tokens of a refresh.
 ///
-/// - Throws: an error if the record no longer has the refresh token that was sent.
+/// - Throws: ``RecordConflict`` if the record no longer has the refresh token that was sent.
 typealias RecordUpdate = @Sendable (inout AccountRecord) throws -> Void
 
-/// The refreshes that ended while the process waited for them.
+/// The result of waiting for the refreshes in progress before the process ends.
 package struct EndedRefreshes: Sendable {
     /// The number of refreshes that saved tokens.
     package var saved = 0
@@ -26,7 +26,7 @@ package struct EndedRefreshes: Sendable {
     }
 }
 
-/// Identifies a refresh: the account and the token.
+/// The key of a refresh: the account, the token and the policy.
 struct RefreshKey: Hashable, Sendable {
     let account: Account.ID
     let token: TokenKey
@@ -34,7 +34,7 @@ struct RefreshKey: Hashable, Sendable {
     var policy: String?
 }
 
-/// The state of tokens while the store is open, which is never saved.
+/// The state of tokens that the store keeps in memory and never saves.
 final class TokenHistory: Sendable {
     private struct Denial {
         let error: AccountStoreError
@@ -56,12 +56,12 @@ final class TokenHistory: Sendable {
     private let state = Mutex(State())
 
     private static let maximumCount = 1_000
-    /// The time before a denied request is sent again, in seconds.
+    /// The time before the store repeats a denied request, in seconds.
     private static let denialLifetime = 600.0
-    /// The time before an early refresh is tried again after it failed, in seconds.
+    /// The time before the store repeats a failed early refresh, in seconds.
     private static let earlyRefreshDelay = 300.0
 
-    /// Returns the provider's recent denial of a request, unless the user signed in since.
+    /// Returns the provider's recent error for a request, or `nil` if the user has signed in since then.
     func denial(of key: RefreshKey, signedIn: Date?, now: Date) -> AccountStoreError? {
         state.withLock { state in
             guard let denial = state.denials[key], denial.signedIn == signedIn, denial.until > now,
@@ -89,12 +89,12 @@ final class TokenHistory: Sendable {
         }
     }
 
-    /// Adds a token to the additional tokens of an account: without its predecessor, without expired tokens, and, if there are too
-    /// many, without the least recently used one.
+    /// Adds a token to the additional tokens of an account. It replaces the token with the same key. Expired tokens are
+    /// removed and, if there are too many, the least recently used one.
     func add(_ new: TokenSet, to tokens: inout AdditionalTokens?, account id: Account.ID, now: Date) {
         let order = state.withLock { $0.lastUses[id] ?? [] }
         let valid = (tokens?.all ?? []).filter { $0.key != new.key && $0.expiry.map { $0 > now } ?? true }
-        // Tokens without a use in this process are the oldest, in the order in which they were added.
+        // Tokens that this process has not used come first, in the order in which they were added.
         let sorted = valid.enumerated().sorted { one, other in
             let positions = [one, other].map { order.firstIndex(of: $0.element.key) ?? -1 }
             return positions[0] == positions[1] ? one.offset < other.offset : positions[0] < positions[1]
@@ -117,17 +117,18 @@ final class TokenHistory: Sendable {
         }
     }
 
-    /// Tokens that the provider issued and the storage did not save. They are saved before anything else is tried.
+    /// Returns the update with tokens that the provider issued and the storage did not save. It must be saved before
+    /// any other request.
     func pendingUpdate(_ id: Account.ID) -> RecordUpdate? { state.withLock { $0.pendingUpdates[id] } }
 
     func setPendingUpdate(_ update: RecordUpdate?, _ id: Account.ID) {
         state.withLock { $0.pendingUpdates[id] = update }
     }
 
-    /// Runs an exchange: the request for new tokens, and their save. Cancelling the caller's task does not cancel it, because the
-    /// provider may have rotated the refresh token.
+    /// Runs an exchange: the request for new tokens, and their save. The cancellation of the caller's task does not
+    /// cancel it, because the provider may have rotated the refresh token.
     ///
-    /// - Throws: `CancellationError` if the task was cancelled before, or if ``endExchanges()`` was called.
+    /// - Throws: `CancellationError` if the task is already cancelled, or ``endExchanges()`` was called.
     func exchange(_ body: @escaping @Sendable () async throws -> TokenSet) async throws -> TokenSet {
         let (number, task) = try state.withLock { state in
             if state.isEnding || Task.isCancelled { throw CancellationError() }
@@ -154,7 +155,7 @@ final class TokenHistory: Sendable {
         }
         var ended = EndedRefreshes()
         for exchange in exchanges where (try? await exchange.value) != nil { ended.saved += 1 }
-        // The refreshes end them too, but the process can end before.
+        // The refreshes release their locks too, but the process can end before that.
         for lock in state.withLock({ Array($0.confirmedLocks.values) }) { await lock.end() }
         (ended.rescueFiles, ended.isStorageShared) = state.withLock { ($0.rescueFiles.sorted(), $0.isStorageShared) }
         return ended
@@ -163,7 +164,7 @@ final class TokenHistory: Sendable {
     /// Whether the process is about to end.
     var isEnding: Bool { state.withLock { $0.isEnding } }
 
-    /// Records that tokens which could not be saved are in a file.
+    /// Records the path of a rescue file with tokens that could not be saved.
     func noteRescue(_ path: String, isStorageShared: Bool) {
         state.withLock { state in
             state.rescueFiles.insert(path)

@@ -1,6 +1,6 @@
 import JOSE
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 import SealedStorage
 
@@ -15,14 +15,14 @@ struct TokenRefresher: StoreCollaborator {
 
     private enum CacheLookup {
         case hit(TokenSet)
-        /// The account, and its token for the key, which is not acceptable.
+        /// The account, and its unacceptable token for the key, if any.
         case needsRefresh(AccountRecord, TokenSet?)
     }
 
-    /// The maximum number of attempts after another process changed the tokens.
+    /// The maximum number of attempts if another process changes the tokens.
     private static let maximumAttempts = 3
 
-    /// Returns acceptable tokens of the storage, or requests new ones.
+    /// Returns acceptable tokens from the storage, or requests new ones.
     ///
     /// - Parameter noteResponse: Called when the provider has issued tokens, before they are saved.
     func refresh(
@@ -37,7 +37,7 @@ struct TokenRefresher: StoreCollaborator {
                 do { try await failures.check(id) } catch { return try kept(cached, error, requirement, id) }
             }
         }
-        // One lock for all tokens of the account: the same refresh token gets them.
+        // One lock for all tokens of the account, because one refresh token requests them all.
         let lock = RefreshLock(try await lock(id), history)
         do {
             let outcome = try await outcome(key, requirement, lock, noteResponse)
@@ -58,7 +58,7 @@ struct TokenRefresher: StoreCollaborator {
         try await rescue.savePendingUpdate(id)
         try await rescue.importTokens(of: id)
         for _ in 0..<Self.maximumAttempts {
-            // Another process can have refreshed while this one waited.
+            // Another process can have refreshed the token while this one waited for the lock.
             switch try await cacheLookup(key, requirement) {
             case .hit(let tokens): return .found(tokens)
             case .needsRefresh(let record, let cached):
@@ -77,9 +77,9 @@ struct TokenRefresher: StoreCollaborator {
             remedy: .retryLater(after: nil))
     }
 
-    /// Waits for the account's lock, which another process holds while it requests new tokens.
+    /// Locks the account. While another process requests new tokens, it holds this lock.
     private func lock(_ id: Account.ID) async throws -> any StorageLock {
-        // The time of the user decides, not that of the store.
+        // Reports the wait after a second of real time, even if the store has a test clock.
         let notice = dependencies.report.map { report in
             Task {
                 try await Task.sleep(for: .seconds(1))
@@ -100,7 +100,7 @@ struct TokenRefresher: StoreCollaborator {
     private func kept(
         _ cached: TokenSet?, _ error: any Error, _ requirement: FreshnessRequirement, _ id: Account.ID
     ) throws -> RefreshOutcome {
-        // A failed early refresh is no failure: the present token still works.
+        // A failed early refresh is not a failure: the current token is still valid.
         let failure = AccountStoreError.wrapping(error, what: RefreshOutcome.failure)
         guard Self.isTransient(failure) || requirement.isEarly, let cached,
             cached.isFresh(at: now(forAgeOf: cached, account: id), for: 0)
@@ -113,7 +113,7 @@ struct TokenRefresher: StoreCollaborator {
         return false
     }
 
-    /// Reads the record and checks whether its token is acceptable or can be refreshed.
+    /// Reads the record, and checks whether its token is acceptable or can be refreshed.
     private func cacheLookup(_ key: RefreshKey, _ requirement: FreshnessRequirement) async throws -> CacheLookup {
         let id = key.account
         guard let read = try await repository.read(id)?.record else { throw AccountStoreError.unknownAccount(id) }
@@ -140,7 +140,8 @@ struct TokenRefresher: StoreCollaborator {
         return .needsRefresh(record, key.token.claims == nil ? cached : nil)
     }
 
-    /// Returns the kind of change if the provider no longer accepts the tokens: those of another policy require no sign-in to the account.
+    /// Returns the kind of change to publish if the provider rejects the tokens. If they belong to another policy, the
+    /// account needs no sign-in.
     private static func lossKind(_ key: RefreshKey) -> StorageChange.Kind {
         key.policy == nil ? .signInNeeded : .tokens
     }
@@ -153,8 +154,9 @@ struct TokenRefresher: StoreCollaborator {
         return error
     }
 
-    /// Saves that a resource rejected a token that cannot be refreshed: otherwise the next caller would get it, and the account would
-    /// look signed in. Returns `false` if the account has other tokens by now.
+    /// Marks an account as in need of a sign-in, because a resource rejected its token and the token cannot be
+    /// refreshed. Otherwise the next caller would get the rejected token. Returns `false` if the account has other
+    /// tokens by now.
     private func discardRejectedToken(_ key: RefreshKey, _ rejected: Secret) async throws -> Bool {
         do {
             _ = try await repository.update(key.account, Self.lossKind(key)) {
@@ -168,13 +170,15 @@ struct TokenRefresher: StoreCollaborator {
         } catch is RecordConflict {
             return false
         } catch let error as StorageError where error.kind == .readOnly {
-            // The next caller finds it out again.
+            // The mark is not essential: the resource rejects the token of the next caller too.
         }
         return true
     }
 
-    /// Requests new tokens and saves them, even if the task is cancelled after the request was sent. The caller holds `lock`, the
-    /// account's. Returns the tokens for the key.
+    /// Requests new tokens, saves them, and returns the tokens for the key. The cancellation of the task has no effect
+    /// after the request is sent.
+    ///
+    /// - Parameter lock: The account's lock, which the caller holds.
     private func refresh(
         _ record: AccountRecord, _ key: RefreshKey, _ requirement: FreshnessRequirement, _ lock: any StorageLock,
         _ noteResponse: @escaping @Sendable () -> Void
@@ -192,13 +196,15 @@ struct TokenRefresher: StoreCollaborator {
     ) async throws -> TokenSet {
         let revision = repository.cache[record.id]?.revision ?? 0
         let client = request.client
-        // Once the provider has rotated the token, the response must be saved: check before that it can be.
+        // If the provider rotates the token, its response must be saved. Check that the storage is writable before
+        // sending the request.
         let entry = try await journal.write(record, policy: key.policy)
-        // Without the lock, another process may send the same refresh token.
+        // If this process has lost the lock, another one may send the same refresh token.
         try await lock.confirm()
         let token: TokenSet
         do {
-            // Part of the exchange, for which an ending process waits: the next process must find the error.
+            // This is part of the exchange, so that a process that is about to end waits for it: the next process must
+            // find the error.
             token = try await failures.saving(record.id, of: .tokens) {
                 try await journal.send(entry) { try await request.send() }
             }
@@ -213,13 +219,13 @@ struct TokenRefresher: StoreCollaborator {
         var refreshed = record
         try update.apply(to: &refreshed, history, now: dependencies.now())
         guard try await save(update, record, revision) else {
-            // No caller will ever use these tokens.
+            // The account was removed, so no caller can use these tokens.
             _ = await revoker.revoke(refreshed.tokens, client)
             throw AccountStoreError(
                 .accountRemoved, what: "no access token", reason: "the account no longer exists",
                 remedy: .nothing)
         }
-        // The main tokens can be the same as before, and the entry with them: after a request for an additional token, and at
+        // The main tokens can be unchanged, and would match the entry: after a request for an additional token, and at
         // providers that return the same token while it is valid.
         if let entry, refreshed.tokens.accessToken == record.tokens.accessToken,
             refreshed.tokens.refreshToken == record.tokens.refreshToken
@@ -232,18 +238,19 @@ struct TokenRefresher: StoreCollaborator {
         return token
     }
 
-    /// Converts the error of a refresh of the main token.
+    /// Returns the error to throw for an error of a refresh of the main token.
     private func rejection(
         _ record: AccountRecord, _ key: RefreshKey, _ error: any Error, _ entry: RefreshJournal.Entry?, isEarly: Bool
     ) async throws -> any Error {
         guard let sent = record.tokens.refreshToken else { return error }
         switch error {
         case OAuth2Error.provider(let error) where error.signInReason != nil:
-            // An early refresh loses nothing: the present token works until it expires.
+            // The current token remains valid until it expires, so a failed early refresh does not require a sign-in.
             if isEarly { return AccountStoreError.signInNeeded(error.signInReason ?? .grantGone, error) }
             return try await markSignInNeeded(key, sent, error, entry)
         case OAuth2Error.http(status: 400, _):
-            // glewlwyd answers a dead refresh token like this, with an empty body. The store saves nothing: the next call asks again.
+            // glewlwyd responds like this, with an empty body, to an expired refresh token. It is not saved, so the
+            // next call sends another request.
             return AccountStoreError(
                 .signInNeeded(.grantGone), what: "sign-in needed",
                 reason:
@@ -253,7 +260,8 @@ struct TokenRefresher: StoreCollaborator {
         }
     }
 
-    /// Accepts `invalid_grant` and similar errors only if the stored refresh token is still the one that was sent.
+    /// Marks the account as in need of a sign-in after `invalid_grant` and similar errors, unless the saved refresh
+    /// token has changed since the request.
     private func markSignInNeeded(
         _ key: RefreshKey, _ sent: Secret, _ error: ProviderError, _ entry: RefreshJournal.Entry?
     ) async throws -> any Error {
@@ -269,19 +277,21 @@ struct TokenRefresher: StoreCollaborator {
             ? AccountStoreError.unknownAccount(key.account) : AccountStoreError.signInNeeded(reason, error)
     }
 
-    /// The time in which a save is repeated while another process uses the storage, the disk is full or reports an error.
+    /// The time limit for repeating a save while another process uses the storage, or the disk is full or reports an
+    /// error.
     private static let saveTimeout = Duration.seconds(60)
 
-    /// Saves new tokens; returns `false` if the account no longer exists.
+    /// Saves new tokens. Returns `false` if the account no longer exists.
     ///
-    /// After the first error the tokens are in a rescue file, if the storage has one, so that the process can end at any time. If it
-    /// does not, they remain pending and are saved with the next call; until then no caller sees them.
+    /// After the first error, a rescue file has the tokens too, if the storage supports rescue files, so that the
+    /// process can end at any time. Otherwise they remain pending in memory until the next call saves them, and no
+    /// caller gets them before.
     private func save(_ update: TokenUpdate, _ record: AccountRecord, _ revision: Int64) async throws -> Bool {
         let id = record.id
         let change: RecordUpdate = { [history, dependencies] in
             try update.apply(to: &$0, history, now: dependencies.now())
         }
-        // Once another save is possible, a sign-in can have replaced the tokens.
+        // A sign-in can replace the tokens before the next attempt, so a later save must check for that.
         history.setPendingUpdate(rescue.change(update), id)
         let start = dependencies.uptimeSeconds
         var waited = Duration.zero
@@ -331,24 +341,25 @@ struct TokenRefresher: StoreCollaborator {
             reason: "not granted: \(what.joined(separator: " "))", remedy: .signInAgain, provider: provider)
     }
 
-    /// Converts the error of a request for an additional token. The account remains signed in: only a refresh of the main token shows
-    /// whether the refresh token is still valid.
+    /// Returns the error to throw for an error of a request for an additional token. The account remains signed in,
+    /// because only a refresh of the main token shows whether the refresh token is still valid.
     private func denial(of key: RefreshKey, _ record: AccountRecord, _ error: any Error) throws -> any Error {
         var provider: ProviderError?
         switch error {
         case OAuth2Error.provider(let error):
             let codes: [ErrorCode] = [.invalidScope, .invalidTarget, .accessDenied]
-            // An Entra error number can mean that the error is transient, or that settings or the administrator decide.
+            // Some error codes of Entra mean that the error is transient, or that the settings or an administrator must
+            // change.
             guard error.disposition != .later, error.signInReason != nil || codes.contains(error.code) else {
                 return OAuth2Error.provider(error)
             }
             provider = error
-        // An empty body: see `rejection`.
+        // A response with an empty body, as in `rejection`.
         case OAuth2Error.http(status: 400, _): break
         default: return error
         }
         if key.token.claims != nil || provider?.claims != nil {
-            // With these claims the next sign-in gets what is missing now.
+            // The next sign-in requests these claims, and so gets the missing ones.
             if provider?.claims == nil { provider?.claims = key.token.claims }
             let reason: Account.SignInReason =
                 provider?.code == .invalidGrant && key.token.claims == nil ? .grantGone : .interactionRequired

@@ -1,11 +1,11 @@
-import Platform
+import LodgePlatform
 import SealedStorage
 
-/// Saves new tokens outside of a storage that cannot be written, and imports them when it can.
+/// Saves new tokens to a rescue file while the storage cannot be written, and imports the file later.
 ///
-/// A rescue file is sealed like a record, for its account, type and revision. It contains the refresh token that was sent and the access
-/// token that it replaces: it is imported only into a record that still has both, so that it can neither replace newer tokens nor
-/// restore older ones.
+/// A rescue file is sealed like a record, for its account, type and revision. It contains the refresh token that was
+/// sent, and the access token that it replaces. It is imported only into a record that still has both tokens. So it can
+/// neither replace newer tokens nor restore older ones.
 struct TokenRescue: StoreCollaborator {
     let context: StoreContext
     let history: TokenHistory
@@ -14,11 +14,11 @@ struct TokenRescue: StoreCollaborator {
 
     private var folder: RescueFolder? { (storage as? any RecordRescue)?.rescueFolder }
 
-    /// Writes the tokens to a rescue file; returns its path, or `nil` if that fails.
+    /// Writes the tokens to a rescue file and returns its path, or `nil` if that fails.
     ///
-    /// - Parameter revision: The revision of the record that the refresh started with.
+    /// - Parameter revision: The revision of the record at the start of the refresh.
     func save(_ update: TokenUpdate, _ record: AccountRecord, _ revision: Int64) async -> String? {
-        // Tokens without a user can be requested again.
+        // The client's own tokens can be requested again, without a rescue file.
         guard let folder, record.serviceGrant == nil, let plain = try? JSONEncoder().encode(update),
             let sealed = try? seal.seal(
                 Array(plain), for: Self.purpose, id: record.id.rawValue, type: record.type, revision: revision)
@@ -26,7 +26,7 @@ struct TokenRescue: StoreCollaborator {
         return try? await folder.save(sealed)
     }
 
-    /// Returns the error of a save whose tokens are in a rescue file.
+    /// Returns the error for a failed save whose tokens are in a rescue file.
     func error(_ error: StorageError, _ path: String) -> AccountStoreError {
         AccountStoreError(
             .storage(error.kind), what: "cannot save the new tokens in the store",
@@ -48,15 +48,16 @@ struct TokenRescue: StoreCollaborator {
         }
     }
 
-    /// Imports the rescue file of an account. The caller holds the account's lock and has sent no request yet.
+    /// Imports the rescue file of an account. The caller holds the account's lock and has not sent a request yet.
     ///
-    /// - Throws: `StorageError` if the tokens cannot be saved yet. The old refresh token must not be sent then.
+    /// - Throws: `StorageError` if the tokens still cannot be saved. The caller must not send the old refresh token
+    ///   then.
     func importTokens(of id: Account.ID) async throws {
         guard let folder, let file = try await folder.file(of: id.rawValue) else { return }
         try await importTokens(file, folder)
     }
 
-    /// Imports the rescue files of all accounts that no process is using. The others remain for the next refresh.
+    /// Imports the rescue files of all accounts that are not locked. The next refresh imports the others.
     func importAll() async {
         guard let folder, let all = try? await folder.files() else { return }
         for file in all {
@@ -68,25 +69,25 @@ struct TokenRescue: StoreCollaborator {
             do {
                 lock = try await storage.lock("account:\(record.id)", timeout: .zero)
             } catch let error as StorageError where error.isLeased {
-                // The file is the result of that request.
+                // The lease belongs to the refresh that wrote this file.
                 lock = nil
             } catch {
                 continue
             }
             defer { lock?.release() }
-            // Another process can have imported it.
+            // Read the file again: another process can have imported it.
             try? await importTokens(of: Account.ID(rawValue: record.id))
         }
     }
 
     private func importTokens(_ file: RescueFile, _ folder: RescueFolder) async throws {
         guard let record = file.record, let update = open(record) else {
-            // Without the tokens the refresh token that was sent is the only one. Diagnostics report the file.
+            // Without the new tokens, the refresh token that was sent is the only one. The diagnostics report the file.
             return try await folder.setAside(file)
         }
         do {
             let saved = try await repository.update(Account.ID(rawValue: record.id), .tokens, change(update))
-            // The store may have been moved or restored: without its account the file remains.
+            // If the store was moved or restored and has no such account, the file remains.
             guard saved != nil else { return }
         } catch is RecordConflict {
             // The record has newer tokens.
@@ -94,7 +95,7 @@ struct TokenRescue: StoreCollaborator {
         await folder.remove(record.id)
     }
 
-    /// Returns the change that imports the rescue file of an account; `nil` without a file.
+    /// Returns the change that imports the rescue file of an account, or `nil` if there is no valid file.
     func update(of id: Account.ID) async -> RecordUpdate? {
         guard let folder, let record = (try? await folder.file(of: id.rawValue))?.record else { return nil }
         return open(record).map(change)
@@ -103,7 +104,7 @@ struct TokenRescue: StoreCollaborator {
     /// Removes the rescue file of an account.
     func remove(_ id: Account.ID) async { await folder?.remove(id.rawValue) }
 
-    /// Returns the change that saves the tokens later, unless the record has newer ones.
+    /// Returns the change that saves the tokens later, unless the record has newer tokens.
     func change(_ update: TokenUpdate) -> RecordUpdate {
         { [history, dependencies] record in
             guard update.isNewer(than: record) else { throw RecordConflict() }

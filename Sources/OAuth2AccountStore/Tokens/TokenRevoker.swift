@@ -1,11 +1,13 @@
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 
 /// Revokes tokens at their provider (RFC 7009).
 struct TokenRevoker: Sendable {
     let dependencies: Dependencies
 
-    /// Revokes the refresh token first: most providers then revoke the access token too.
+    /// Revokes the tokens of an account.
+    ///
+    /// The refresh token is first, because most providers then revoke its access tokens too.
     func revoke(
         _ tokens: TokenSet, and additional: AdditionalTokens? = nil, _ connection: ProviderClient
     ) async -> SignOutReport.Part {
@@ -15,7 +17,7 @@ struct TokenRevoker: Sendable {
         let now = dependencies.now()
         for token in [tokens] + (additional?.all ?? []) where token.expiry.map({ $0 > now }) ?? true || token == tokens
         {
-            // An import can have the refresh token alone.
+            // An imported account can have only a refresh token.
             if !token.accessToken.value.isEmpty { requests.append((token.accessToken, .accessToken)) }
         }
         for (token, hint) in requests {
@@ -23,7 +25,8 @@ struct TokenRevoker: Sendable {
                 guard try await revoke(token, hint, tokens, connection) else { return .notOffered }
                 outcome = .succeeded
             } catch {
-                // The access token expires soon: the refresh token counts.
+                // After one successful revocation, a failure for an access token does not change the outcome: the token
+                // expires soon.
                 if hint == .refreshToken || outcome != .succeeded {
                     outcome = .failed(AccountStoreError.reason(of: error))
                 }
@@ -33,7 +36,7 @@ struct TokenRevoker: Sendable {
         return outcome
     }
 
-    /// Revokes one token; returns `false` if the provider does not support that.
+    /// Revokes one token. Returns `false` if the provider does not support revocation.
     private func revoke(
         _ token: Secret, _ hint: RevocationRequest.Hint, _ tokens: TokenSet, _ connection: ProviderClient
     ) async throws -> Bool {
@@ -47,7 +50,8 @@ struct TokenRevoker: Sendable {
         do throws(OAuth2Error) {
             try RevocationRequest.read(response)
         } catch {
-            // glewlwyd and a few others let a public client revoke only with its access token in the Authorization field.
+            // glewlwyd and a few other providers require that a public client sends the account's access token in the
+            // Authorization header field.
             guard [400, 401, 403].contains(response.status), connection.client.authentication == .none,
                 let request = try RevocationRequest(
                     token, hint: hint, server: server, client: connection.client, bearer: tokens.accessToken)

@@ -1,19 +1,20 @@
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 
-/// Another process, or a sign-in, changed the tokens.
+/// The error of an update after another process, or a sign-in, changed the tokens.
 struct RecordConflict: Error {}
 
 /// The tokens of a refresh, and the tokens that they replace.
 struct TokenUpdate: Sendable {
     /// The refresh token that was sent.
     let sent: Secret?
-    /// The access token of the record.
+    /// The access token of the record, which the update replaces.
     let replaced: Secret
     let token: TokenSet
     /// The origin of the token endpoint that issued the tokens.
     let origin: String?
-    /// Whether an additional token is stored. One that does not cover its request is not; the refresh token is.
+    /// Whether to save an additional access token. A token that does not cover its request is not saved, but a new
+    /// refresh token is.
     let isStored: Bool
     /// The policy of the tokens, if it is not the account's own.
     let policy: String?
@@ -28,18 +29,18 @@ struct TokenUpdate: Sendable {
         self.policy = policy
     }
 
-    /// Saves the tokens in a record.
+    /// Applies the tokens to a record.
     ///
     /// - Throws: ``RecordConflict`` if the record no longer has the refresh token that was sent.
     func apply(to record: inout AccountRecord, _ history: TokenHistory, now: Date) throws {
         try record.update(policy: policy) { try applySelected(to: &$0, history, now: now) }
     }
 
-    /// Saves the tokens in a record with the policy selected.
+    /// Applies the tokens to a record that has the policy selected.
     private func applySelected(to record: inout AccountRecord, _ history: TokenHistory, now: Date) throws {
         guard record.tokens.refreshToken == sent else { throw RecordConflict() }
         record.refresh(with: token)
-        // An imported account has none before its first refresh.
+        // An imported account has no origin before its first refresh.
         record.tokenOrigin = record.tokenOrigin ?? origin
         guard isStored, !token.key.isMain else { return }
         var additional = token
@@ -48,7 +49,8 @@ struct TokenUpdate: Sendable {
         history.add(additional, to: &record.additionalTokens, account: record.id, now: now)
     }
 
-    /// Returns whether a record has the tokens that these replace, and none that were issued later.
+    /// Returns whether a record still has the tokens that these replace, without a newer additional token for the same
+    /// key.
     func isNewer(than saved: AccountRecord) -> Bool {
         var record = saved
         guard policy.map({ record.select(policy: $0) }) ?? true else { return false }

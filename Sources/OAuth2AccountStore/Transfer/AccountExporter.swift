@@ -1,9 +1,9 @@
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import SealedStorage
 import StrictJSON
 
-/// Writes accounts with their tokens as JSON text.
+/// Exports accounts with their tokens as JSON.
 struct AccountExporter: Sendable {
     let repository: AccountRepository
 

@@ -1,36 +1,40 @@
-import Platform
+import LodgePlatform
 import JOSE
 import OAuth2Protocol
 import StrictJSON
 
-/// Accounts in a file of another program, or of ``AccountStore/export(_:)``, read whole before anything is taken.
+/// A file with accounts of another program, or from ``AccountStore/export(_:)``. The complete file is parsed before an
+/// import.
 ///
-/// It recognizes these forms by their members:
-/// - a token response, as a token endpoint returns it: `{"access_token": …, "refresh_token": …}`;
-/// - the token cache of MSAL: `{"AccessToken": {…}, "RefreshToken": {…}, "IdToken": {…}, "Account": {…}, "AppMetadata": {…}}`;
+/// It recognizes these formats by their members:
+/// - a token response of a token endpoint: `{"access_token": …, "refresh_token": …}`;
+/// - the token cache of MSAL: `{"AccessToken": {…}, "RefreshToken": {…}, "IdToken": {…}, "Account": {…}, "AppMetadata":
+///   {…}}`;
 /// - an archive of NXOAuth2Client's accounts as JSON: `{"accounts": [{"identifier": …, "accountType": …, "userData": …,
-///   "accessToken": {"accessToken": …, "refreshToken": …, "expiresAt": …, "scope": […], "responseBody": …}}]}`, or that list
-///   alone, or an object of accounts by identifier; `expiresAt` is in seconds since 1970 or RFC 3339 text;
-/// - what ``AccountStore/export(_:)`` wrote;
+///   "accessToken": {"accessToken": …, "refreshToken": …, "expiresAt": …, "scope": […], "responseBody": …}}]}`, or only
+///   that list, or an object of accounts by identifier; `expiresAt` is a number of seconds since 1970 or an RFC 3339
+///   time;
+/// - an export of ``AccountStore/export(_:)``;
 /// - the decrypted token file of mutt_oauth2.py, and the decrypted credentials of oama;
-/// - the configurations of oama and pizauth, which have clients but no tokens: the report names the account type to add.
+/// - the configurations of oama and pizauth, which have clients but no tokens: the report names the account type to
+///   add.
 public struct AccountFile: Sendable {
-    /// The largest file that is read, in bytes: an export of ``maximumCount`` accounts with long tokens fits.
+    /// The maximum size of a file, in bytes. An export of ``maximumCount`` accounts with long tokens fits.
     public static let maximumSize = 64 << 20
-    /// The longest token, in bytes. No server takes a longer one in a header field.
+    /// The maximum size of a token, in bytes. No server accepts a longer token in a header field.
     static let maximumTokenSize = 256 << 10
-    /// The most accounts of one file.
+    /// The maximum number of accounts in a file.
     public static let maximumCount = 10_000
 
-    /// The forms.
+    /// The formats of files.
     public enum Format: String, Sendable {
-        /// A token answer.
+        /// A token response (RFC 6749 section 5.1).
         case tokenAnswer = "token response"
         /// The token cache of MSAL.
         case msalCache = "MSAL token cache"
         /// An archive of NXOAuth2Client's accounts.
         case archive = "NXOAuth2 archive"
-        /// An export.
+        /// An export of ``AccountStore/export(_:)``.
         case export = "export"
         /// The decrypted token file of mutt_oauth2.py.
         case muttToken = "token file of mutt_oauth2.py"
@@ -41,23 +45,26 @@ public struct AccountFile: Sendable {
         /// The configuration of pizauth, without tokens.
         case pizauthConfiguration = "configuration of pizauth"
 
-        /// Whether files of this form have tokens.
+        /// Whether files of this format have tokens.
         public var hasTokens: Bool { self != .oamaConfiguration && self != .pizauthConfiguration }
     }
 
-    /// The form.
+    /// The format of the file.
     public let format: Format
-    /// Where it came from, for messages.
+    /// The origin of the file, such as its path, for messages.
     public let source: String
     let entries: [Entry]
     /// The contents of the file that cannot become an account.
     let left: [(location: String, name: String?, reason: String)]
-    /// The clients of a configuration without tokens.
+    /// The clients of a configuration, which has no tokens.
     let clients: [ConfiguredClient]
 
-    /// Reads a file.
+    /// Creates the accounts by parsing a file.
     ///
-    /// - Throws: ``AccountFileError`` naming the place in the file. It never quotes what stands there.
+    /// - Parameters:
+    ///   - bytes: The content of the file.
+    ///   - source: The origin of the file, such as its path, for messages.
+    /// - Throws: ``AccountFileError`` with the location in the file. It never contains values of the file.
     public init(parsing bytes: [UInt8], source: String) throws(AccountFileError) {
         self.source = source
         let value: JSONValue
@@ -97,10 +104,10 @@ public struct AccountFile: Sendable {
         (entries, left, clients) = (contents.entries, contents.left, [])
     }
 
-    /// The largest configuration of a mail program's helper, in bytes.
+    /// The maximum size of a configuration, in bytes.
     private static let maximumConfiguration = 256 << 10
 
-    /// Returns the clients of a configuration without tokens; `nil` for another kind of file.
+    /// Returns the clients of a configuration without tokens, or `nil` if the file is not such a configuration.
     private static func configuration(_ bytes: [UInt8]) -> (Format, [ConfiguredClient])? {
         guard bytes.count <= maximumConfiguration, let text = String(validating: bytes, as: UTF8.self) else {
             return nil
@@ -110,10 +117,11 @@ public struct AccountFile: Sendable {
         return services.isEmpty ? nil : (.oamaConfiguration, services)
     }
 
-    /// Returns whether a file is an OpenPGP message (RFC 4880): in ASCII armor, or with the packet of a session key first.
+    /// Returns whether a file is an OpenPGP message (RFC 4880): with ASCII armor, or starting with a session key
+    /// packet.
     private static func isEncrypted(_ bytes: [UInt8]) -> Bool {
         if bytes.starts(with: "-----BEGIN PGP MESSAGE-----".utf8) { return true }
-        // Tags 1 and 3, in the old and in the new format.
+        // Session key packets have tags 1 and 3, in the old or the new format.
         guard let first = bytes.first else { return false }
         return (0x84...0x87).contains(first) || (0x8C...0x8F).contains(first) || first == 0xC1 || first == 0xC3
     }
@@ -138,14 +146,14 @@ public struct AccountFile: Sendable {
             found: "an object of another kind")
     }
 
-    /// An account of the file, not verified.
+    /// An account of the file. The store has not verified it.
     struct Entry: Sendable {
         var location: String
-        /// The identifier in the file, for another import.
+        /// The identifier in the file, by which another import finds the account.
         var key: String?
         var type: String?
         var clientID: String?
-        /// Whether the file has a secret of the client. The store never saves it: the settings have it.
+        /// Whether the file has a secret of the client. The store does not save it, because the settings have it.
         var hasClientSecret = false
         var host: String?
         var issuer: String?
@@ -154,19 +162,20 @@ public struct AccountFile: Sendable {
         var displayName: String?
         var nickname: String?
         var tokens: TokenSet
-        /// Whether the file has the time of receipt.
+        /// Whether the file has the time at which the tokens were received.
         var hasTime = false
         var userData: Data?
         var senderKey: Secret?
         var tokenOrigin: String?
         var created: Date?
-        /// The scope of the refresh token, if it is more than the scope of the access token.
+        /// The scope of the refresh token, if it differs from the scope of the access token.
         var grant: Scope?
         var policy: String?
-        /// The tokens of sign-ins at other policies, by the name of the policy; empty: the authority's own.
+        /// The tokens of sign-ins at other policies, by the name of the policy. The default policy of the authority has
+        /// an empty name.
         var policySignIns: [String: PolicySignIn] = [:]
         var homeAccountID: String?
-        /// The token response, if the file is one with an ID token.
+        /// The token response, if the file is a token response with an ID token.
         var tokenResponse: JSONObject?
 
         /// A digest that identifies the tokens.
@@ -181,31 +190,32 @@ public struct AccountFile: Sendable {
 }
 
 extension AccountFile: Redacted {
-    /// Form, source and number of accounts; nothing of what stands in it.
+    /// The format, the source and the number of accounts, without values of the file.
     public var description: String { "\(format.rawValue) \(source) with \(entries.count) accounts" }
 }
 
-/// What is wrong with a file of accounts: where, what was expected and what stood there. Never holds what stood there itself.
+/// The error of a file that cannot be parsed, with the location, the expected value and the kind of the value found. It
+/// never contains values of the file.
 public struct AccountFileError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The file.
+    /// The source of the file.
     public var source: String
-    /// The place in it: `RefreshToken[2].secret`, `line 7`; nil for the file as a whole.
+    /// The location in the file, such as `RefreshToken[2].secret` or `line 7`; `nil` for the complete file.
     public var location: String?
-    /// What was expected.
+    /// The expected value.
     public var expected: String
-    /// What stood there, by its kind.
+    /// The kind of the value found.
     public var found: String
-    /// Whether the file is encrypted with GPG, and can be read after its decryption.
+    /// Whether the file is encrypted with GPG, and must be decrypted first.
     public var isEncrypted = false
 
-    /// File, place, expected and found, in a line.
+    /// The source, the location, the expected value and the value found, in one line.
     public var description: String {
         "\(source)\(location.map { ", \($0)" } ?? ""): expected \(expected), found \(found)"
     }
 }
 
 extension AccountFileError: LocalizedError {
-    /// The failure in a sentence, for an alert.
+    /// The failed task in a sentence, for an alert.
     public var errorDescription: String? { "Cannot read the accounts in the file." }
     /// The reason in a sentence.
     public var failureReason: String? { description.sentence }

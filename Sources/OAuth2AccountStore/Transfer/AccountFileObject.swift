@@ -1,8 +1,8 @@
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import StrictJSON
 
-/// An object of an account file, with its location for messages.
+/// An object in an account file, with its location for messages.
 struct AccountFileObject {
     let source: String
     let location: String
@@ -17,7 +17,7 @@ struct AccountFileObject {
         (self.source, self.location, self.json) = (source, location, json)
     }
 
-    /// A member, or `nil` if it is null.
+    /// The value of a member, or `nil` if it is missing or null.
     subscript(name: String) -> JSONValue? {
         guard let value = json[name], !value.isNull else { return nil }
         return value
@@ -35,7 +35,7 @@ struct AccountFileObject {
 
     private func path(_ name: String) -> String { location.isEmpty ? name : "\(location).\(name)" }
 
-    /// Returns a string, or `nil` if there is none or it is empty.
+    /// Returns a string, or `nil` if it is missing, null or empty.
     func text(_ name: String) throws(AccountFileError) -> String? {
         guard let value = self[name] else { return nil }
         guard let text = value.string else { throw error(name, expected: "a string") }
@@ -47,7 +47,7 @@ struct AccountFileObject {
         return text
     }
 
-    /// Returns a secret for header fields and forms.
+    /// Returns a token, which must be valid in header fields and forms, or `nil` if it is missing.
     func secret(_ name: String) throws(AccountFileError) -> Secret? {
         guard let text = try text(name) else { return nil }
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
@@ -60,7 +60,7 @@ struct AccountFileObject {
         return Secret(text)
     }
 
-    /// Returns a number of seconds: a number, or a string of one, as MSAL writes it.
+    /// Returns a number of seconds, which can be a string as in MSAL's cache, or `nil` if it is missing.
     func seconds(_ name: String) throws(AccountFileError) -> Double? {
         guard let value = self[name] else { return nil }
         let number = value.number?.double ?? value.string.flatMap(Double.init)
@@ -70,7 +70,7 @@ struct AccountFileObject {
         return number
     }
 
-    /// Returns a time: seconds since 1970, or RFC 3339 text.
+    /// Returns a time in seconds since 1970 or as RFC 3339 text, or `nil` if it is missing.
     func date(_ name: String) throws(AccountFileError) -> Date? {
         if let text = json[name]?.string, Double(text) == nil {
             guard let date = try? Date(text, strategy: .iso8601) else {
@@ -81,7 +81,7 @@ struct AccountFileObject {
         return try seconds(name).map(Date.init(timeIntervalSince1970:))
     }
 
-    /// Returns a scope: a string or a list of strings.
+    /// Returns a scope from a string or a list of strings. It is empty if the member is missing.
     func scope(_ name: String) throws(AccountFileError) -> Scope {
         guard let value = self[name] else { return [] }
         if let text = value.string { return Scope(parsing: text) }
@@ -91,10 +91,10 @@ struct AccountFileObject {
         return Scope(texts)
     }
 
-    /// Returns the app's own data in the form of a record.
+    /// Returns the app's own data in the encoding of a record.
     func userData() -> Data? { self["userData"].map { Data(JSONValue.array([$0]).serialized()) } }
 
-    /// Returns the tokens of these members. One of access and refresh token is required.
+    /// Returns the tokens of these members. The access token or the refresh token is required.
     func tokens(
         access: String, refresh: String, idToken: Secret?, type: String, received: Date? = nil, lifetime: Double? = nil
     ) throws(AccountFileError) -> TokenSet {

@@ -1,18 +1,18 @@
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 import StrictJSON
 
-// The token cache of MSAL, as its libraries for Python, Java and .NET write it: sections of credentials, each under a key of
-// its own. What belongs together has the same home account, client and cloud.
+// The token cache of MSAL for Python, Java and .NET has sections of credentials, each with its own key. The credentials
+// of an account have the same home account, client and cloud.
 extension AccountFileReader {
     private struct Credential {
         let object: AccountFileObject
-        /// `uid.utid`; `nil` for the client's own.
+        /// The home account, `uid.utid`; `nil` for the client's own credentials.
         let home: String?
         let host: String
         let client: String?
 
-        /// The value that the credentials of one account have in common.
+        /// The values that all credentials of an account have in common.
         var group: [String?] { [home, host, client] }
 
         init(_ object: AccountFileObject) throws(AccountFileError) {
@@ -30,7 +30,8 @@ extension AccountFileReader {
         }
     }
 
-    /// The values of a section by the group of their credentials. Each credential is read once, however many clients share it.
+    /// The values of a section by the group of their credentials. Each credential is parsed once, even if several
+    /// clients share it.
     private struct Groups<Value> {
         private let values: [[String?]: Value]
 
@@ -44,7 +45,7 @@ extension AccountFileReader {
             self.values = values
         }
 
-        /// Returns the value of the same account and client, and the value of the account without a client.
+        /// Returns the value of the same account and client, and the value of the same account without a client.
         func of(_ credential: Credential) -> (own: Value?, shared: Value?) {
             let own = values[credential.group]
             return (own, credential.client == nil ? nil : values[[credential.home, credential.host, nil]])
@@ -56,9 +57,9 @@ extension AccountFileReader {
         }
     }
 
-    /// The access tokens of a group.
+    /// The usable access tokens of a group.
     private struct AccessTokens {
-        /// The one that expires last; `nil` if all are bound to a key, and useless without it.
+        /// The token that expires last, or `nil` if all tokens are bound to a key that is not in the file.
         var newest: TokenSet?
         var count = 0
 
@@ -78,7 +79,7 @@ extension AccountFileReader {
         }
     }
 
-    /// Returns the current name of a cloud that had several.
+    /// Returns the current host name of a cloud that has had several names.
     static func cloud(_ host: String) -> String {
         let host = host.lowercased()
         let aliases = ["login.windows.net", "login.microsoft.com", "sts.windows.net"]
@@ -88,7 +89,7 @@ extension AccountFileReader {
     private func section(_ cache: AccountFileObject, _ name: String) throws(AccountFileError) -> [Credential] {
         guard cache[name] != nil else { return [] }
         var credentials: [Credential] = []
-        // The keys have names of people: locations have numbers.
+        // The keys contain user names, so locations have numbers instead.
         let members = try cache.object(name).json.members
         guard members.count <= AccountFile.maximumCount else {
             throw cache.error(
@@ -148,7 +149,8 @@ extension AccountFileReader {
         return contents
     }
 
-    /// Reads the access tokens of a group. Tokens that are bound to a key are useless without it.
+    /// Returns the access tokens of a group. Skips tokens that are bound to a key, because the file does not have the
+    /// key.
     private func accessTokens(_ credentials: [Credential]) throws(AccountFileError) -> AccessTokens {
         var all = AccessTokens()
         for credential in credentials {

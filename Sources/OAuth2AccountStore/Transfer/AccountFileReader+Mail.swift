@@ -1,14 +1,15 @@
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 
-// The programs that get tokens for mail programs.
+// Programs that get tokens for mail programs.
 extension AccountFileReader {
-    /// The hosts of the providers by the names that these programs have for them.
+    /// The hosts of the providers, by their names in these programs.
     static let mailProviders = ["microsoft": "login.microsoftonline.com", "google": "accounts.google.com"]
 
     // MARK: mutt_oauth2.py
 
-    /// Reads a token file of mutt_oauth2.py. Its expiry is a local time without a time zone: the access token counts as expired.
+    /// Returns the account of a token file of mutt_oauth2.py. The access token counts as expired, because the file has
+    /// its expiry in local time without a time zone.
     func muttToken(_ file: AccountFileObject) throws(AccountFileError) -> Contents {
         let mail = try file.text("email")
         guard let refreshToken = try file.secret("refresh_token") else {
@@ -32,7 +33,8 @@ extension AccountFileReader {
 
     // MARK: oama
 
-    /// Reads the credentials that oama saves for a mail address. Its configuration has the client.
+    /// Returns the account of oama's credentials for a mail address. The client is in oama's configuration, not in this
+    /// file.
     func oamaCredentials(_ file: AccountFileObject) throws(AccountFileError) -> Contents {
         let mail = try file["email"]?.object == nil ? file.text("email") : file.object("email").text("unEmailAddress")
         let service = try file.text("service")

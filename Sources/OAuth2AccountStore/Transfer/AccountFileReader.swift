@@ -1,9 +1,9 @@
 import JOSE
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import StrictJSON
 
-/// Reads the forms of ``AccountFile``.
+/// Parses the formats of ``AccountFile``.
 struct AccountFileReader {
     let source: String
 
@@ -105,7 +105,7 @@ struct AccountFileReader {
         return contents
     }
 
-    /// Reads the tokens of an account at one policy.
+    /// Returns the tokens of an account at one policy.
     private func signIn(_ object: AccountFileObject) throws(AccountFileError) -> PolicySignIn {
         let received = try object.seconds("received").map(Date.init(timeIntervalSince1970:))
         var tokens = try object.tokens(
@@ -121,7 +121,7 @@ struct AccountFileReader {
 }
 
 extension AccountFile.Entry {
-    /// Takes the identity from an ID token without validation: it only names the account.
+    /// Sets the missing names of the user from an ID token, without validating it. The names only label the account.
     mutating func fill(unverified idToken: Secret?) {
         guard let idToken, let claims = (try? JWT(parsing: idToken.value))?.unverifiedClaims.members else { return }
         let identity = Identity(claims: claims)
@@ -133,7 +133,8 @@ extension AccountFile.Entry {
 }
 
 extension TokenSet {
-    /// Creates tokens of another program. Without an access token they have expired, and the first use refreshes them.
+    /// Creates tokens of another program. Without an access token they count as expired, and the first use refreshes
+    /// them.
     init(
         access: Secret?, refresh: Secret?, idToken: Secret?, scope: Scope, type: String?, received: Date?,
         lifetime: Double?
@@ -148,23 +149,24 @@ extension TokenSet {
         self.lifetime = access == nil ? 0 : lifetime.map { Int(min(max($0, 0), Double(TokenResponse.maximumLifetime))) }
     }
 
-    /// Whether the file does not have the time of receipt.
+    /// Whether the file lacks the time at which the tokens were received.
     var isUndated: Bool { received == .distantPast }
 
-    /// Sets the expiry of tokens without a time of receipt: as received at that time without a lifetime, until ``dated(_:)``.
+    /// Sets the expiry of tokens whose time of receipt is unknown. It is stored as the time of receipt with a lifetime
+    /// of zero, until ``dated(_:)`` converts it.
     mutating func end(at date: Date?) {
         guard let date, lifetime != 0 else { return }
         received = date
         lifetime = 0
     }
 
-    /// Returns the tokens with the time of receipt and the lifetime that are known at a time.
+    /// Returns the tokens with a time of receipt and a lifetime, computed at the given time.
     func dated(_ now: Date) -> TokenSet {
         var tokens = self
         if isUndated {
             tokens.received = now
         } else if lifetime == 0, !accessToken.value.isEmpty, received > now {
-            // They expire in the future: that is their lifetime from now on.
+            // The tokens expire in the future: count their lifetime from now on.
             tokens.lifetime = Int(min(received.timeIntervalSince(now), Double(TokenResponse.maximumLifetime)))
             tokens.received = now
         }

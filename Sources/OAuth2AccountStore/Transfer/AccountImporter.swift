@@ -1,6 +1,6 @@
 import HTTPExchange
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 import SealedStorage
 import StrictJSON
@@ -46,7 +46,7 @@ struct AccountImporter: StoreCollaborator {
             }
         } catch {
             let steps = undo
-            // Unstructured, because a cancelled task could not finish it.
+            // Unstructured, because a cancelled task could not finish the undo steps.
             await Task { for step in steps.reversed() { try? await step() } }.value
             throw error
         }
@@ -59,7 +59,7 @@ struct AccountImporter: StoreCollaborator {
         return report
     }
 
-    /// Returns why a client has no tokens, and the line that the settings or the file lack.
+    /// Returns the reason why a client has no tokens, with the setting to add or the key that the file lacks.
     private func nextStep(for client: ConfiguredClient) -> String {
         guard client.missingKeys.isEmpty else {
             return "the file has no \(client.missingKeys.joined(separator: ", ")) for it"
@@ -144,7 +144,7 @@ struct AccountImporter: StoreCollaborator {
         return .success(found)
     }
 
-    /// Returns the account type of a provider: the default type, or the only one.
+    /// Returns the account type of a provider: the default type, or the only one. Returns `nil` if several match.
     private func onlyType(at host: String) -> AccountType? {
         let all = settings.types.filter {
             $0.providerHost.map(AccountFileReader.cloud) == AccountFileReader.cloud(host)
@@ -164,16 +164,16 @@ struct AccountImporter: StoreCollaborator {
             if known.imported?.digest == origin.digest || known.tokens.holds(entry.tokens) {
                 return .unchanged(found.account)
             }
-            // Otherwise an invalid refresh token would replace the rotated one.
+            // An older file must not replace a rotated refresh token with an invalid one.
             if entry.hasTime, known.tokens.received > tokens.received, known.signInNeeded == nil {
                 return .unchanged(found.account)
             }
             let saved = try await repository.update(id, .profile) { record in
                 record.tokens = tokens
                 record.signInNeeded = nil
-                // They were validated with other tokens. The user of these is not verified.
+                // The claims were validated with other tokens. The user of the imported tokens is not verified.
                 record.claims = nil
-                // They belong to the previous grant.
+                // The additional tokens belong to the previous grant.
                 record.additionalTokens = nil
                 record.signedIn = now
                 fill(&record, entry, origin, type)
@@ -234,7 +234,7 @@ extension AccountImporter {
             }
             others[policy] = signIn
         }
-        // The main tokens are of this policy.
+        // The main tokens belong to this policy.
         others[record.policy ?? ""] = nil
         record.policySignIns = others.isEmpty ? nil : others
     }

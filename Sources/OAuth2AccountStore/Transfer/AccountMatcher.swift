@@ -1,6 +1,7 @@
-/// The accounts of a type by everything that can identify an account of a file, so that no search reads all accounts.
+/// An index of the accounts of a type by all values that can identify an account of a file, so that an import reads the
+/// accounts only once.
 ///
-/// If several accounts match, the first one in the store's order counts.
+/// If several accounts match, it returns the first one in the store's order.
 struct AccountMatcher {
     private enum Mark: Hashable {
         case digest(String)
@@ -10,10 +11,10 @@ struct AccountMatcher {
         case importKey(String)
     }
     private var accounts: [Mark: Account.ID] = [:]
-    /// The label of a user who is signed in.
+    /// The label of any user who is signed in.
     private(set) var anyUser: String?
 
-    /// Adds an account. The client's own account has no user, and no file has it.
+    /// Adds an account to the index. Skips the client's own account, which has no user and is never in a file.
     mutating func add(_ record: AccountRecord) {
         guard record.serviceGrant == nil else { return }
         anyUser = anyUser ?? Account(record: record, position: 0).label
@@ -33,12 +34,12 @@ struct AccountMatcher {
         ].compactMap(\.self)
     }
 
-    /// Returns the account with the same tokens, the same user or the same import.
+    /// Returns the account with the same tokens, the same user or the same import, or `nil` if no account matches.
     func account(of entry: AccountFile.Entry, _ origin: ImportOrigin) -> Account.ID? {
         let marks: [Mark?] = [
             .digest(origin.digest), .tokens(entry.tokens.identifyingToken),
             entry.subject.map { .identity(issuer: entry.issuer, subject: $0) },
-            // Several users can have one home account: the subject identifies them.
+            // A home account can have several users. The subject identifies the user.
             entry.subject == nil ? entry.homeAccountID.map { .homeAccount($0) } : nil,
             origin.key.map { .importKey($0) },
         ]
@@ -47,9 +48,9 @@ struct AccountMatcher {
 }
 
 extension TokenSet {
-    /// The refresh token, otherwise the access token.
+    /// The token that identifies the tokens: the refresh token, or the access token if there is no refresh token.
     fileprivate var identifyingToken: String { refreshToken.map { "r\($0.value)" } ?? "a\(accessToken.value)" }
 
-    /// Returns whether these are the same tokens.
+    /// Returns whether two sets have the same identifying token.
     func holds(_ other: TokenSet) -> Bool { identifyingToken == other.identifyingToken }
 }

@@ -1,7 +1,7 @@
-import Platform
+import LodgePlatform
 
 extension ConfiguredClient {
-    /// Reads the services of oama's configuration: the part of YAML that its template uses.
+    /// Returns the services of oama's configuration. Parses only the subset of YAML that oama's template uses.
     static func oamaServices(in text: String) -> [ConfiguredClient] {
         var services: [(line: Int, name: String, values: [String: String])] = []
         var isInServices = false
@@ -22,11 +22,11 @@ extension ConfiguredClient {
                 lastKey = nil
             } else if isInServices, !services.isEmpty, let pair {
                 lastKey = String(pair.1)
-                // After the mark of a block, the value is on the next lines.
+                // After a block indicator, the value is on the next lines.
                 services[services.count - 1].values[String(pair.1)] =
                     [">", ">-", "|", "|-"].contains(value) ? "" : value
             } else if isInServices, !services.isEmpty, let lastKey {
-                // A value continues on the next line. In place: a file can have many such lines.
+                // The value continues on this line. Append in place, because a file can have many such lines.
                 services[services.count - 1].values[lastKey, default: ""] += " " + Self.scalar(content)
             }
         }
@@ -53,7 +53,7 @@ extension ConfiguredClient {
             "https://outlook.office.com/IMAP.AccessAsUser.All https://outlook.office.com/SMTP.Send offline_access",
     ]
 
-    /// Returns a plain or quoted scalar of YAML without its comment.
+    /// Returns the value of a plain or quoted YAML scalar, without its comment.
     private static func scalar(_ text: some StringProtocol) -> String {
         let text = String(text)
         if let quoted = text.prefixMatch(of: /"([^"]*)"|'([^']*)'/) { return String(quoted.1 ?? quoted.2 ?? "") }

@@ -1,13 +1,13 @@
-import Platform
+import LodgePlatform
 
 extension ConfiguredClient {
-    /// Reads the accounts of pizauth.conf. Returns `nil` for another kind of file.
+    /// Returns the accounts of pizauth.conf, or `nil` if the file is not a pizauth configuration.
     static func pizauthAccounts(in text: String) -> [ConfiguredClient]? {
         var words = PizauthWords(text)
         var clients: [ConfiguredClient] = []
         while let word = words.next() {
             guard word.text == "account", !word.isString else {
-                // A setting of the program.
+                // This is a global setting, not an account.
                 guard words.next()?.text == "=" else { return nil }
                 words.skipValue()
                 continue
@@ -33,7 +33,7 @@ extension ConfiguredClient {
     }
 }
 
-/// The words of pizauth.conf: strings, names, numbers and punctuation. Comments begin with `//`.
+/// The words of pizauth.conf: strings, names, numbers and punctuation. Comments start with `//`.
 private struct PizauthWords {
     struct Word {
         var text: String
@@ -69,7 +69,7 @@ private struct PizauthWords {
         return nil
     }
 
-    /// Reads the rest of a string, with `\"` and `\\`.
+    /// Reads a string after its opening quotation mark. Supports the escape sequences `\"` and `\\`.
     private mutating func string() -> Word {
         let start = line
         var text = ""
@@ -84,7 +84,7 @@ private struct PizauthWords {
         return Word(text: text, isString: true, line: start)
     }
 
-    /// Reads a value up to its semicolon, and returns its strings and numbers.
+    /// Reads a value and its semicolon. Returns the strings and numbers in the value.
     @discardableResult
     mutating func skipValue() -> [String] {
         var values: [String] = []

@@ -1,6 +1,6 @@
 import StrictJSON
 
-/// A client in the configuration of another program, which has no tokens.
+/// A client in the configuration of another program. The configuration has no tokens.
 struct ConfiguredClient: Sendable {
     var location: String
     /// The name of the account or of the service in the file.
@@ -16,10 +16,11 @@ struct ConfiguredClient: Sendable {
     /// The reason why the file has no tokens.
     var reason: String
 
-    /// The keys that the file lacks.
+    /// The required keys that the file lacks.
     var missingKeys: [String] = []
 
-    /// Returns the account type for the settings, as a member of `types`. A secret is left to the user: a message must not have it.
+    /// The account type for the settings, as a member of `types`. It has no client secret, because messages must not
+    /// contain secrets: the user adds it.
     var settings: String {
         var type = JSONObject()
         switch host {

@@ -1,36 +1,37 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
 import StrictJSON
 
-/// What an import did with each account of a file.
+/// The results of an import, for each account of the file.
 public struct ImportReport: Sendable {
-    /// What became of an account.
+    /// The result for one account.
     public enum Outcome: Sendable, Equatable {
-        /// It is new.
+        /// The account is new.
         case added(Account)
-        /// It was there and has the file's tokens now.
+        /// The store had the account, which now has the tokens of the file.
         case updated(Account)
-        /// It was there with these tokens, or newer ones.
+        /// The store had the account with these tokens, or with newer ones.
         case unchanged(Account)
-        /// It was not taken, and why.
+        /// The account was not imported, for this reason.
         case left(reason: String)
     }
 
     /// One account of the file.
     public struct Item: Sendable, Equatable {
-        /// Where it stands in the file.
+        /// The location in the file.
         public var location: String
-        /// Its name, when the file has one. Text of the file: make control characters visible before showing it.
+        /// The name of the account, if the file has one. It comes from the file: escape control characters before you
+        /// show it.
         public var name: String?
-        /// What became of it.
+        /// The result of the import.
         public var outcome: Outcome
     }
 
     /// The accounts, in the order of the file.
     public internal(set) var items: [Item] = []
 
-    /// How many are in the store now that came from the file: added, updated or there before.
+    /// The number of accounts of the file that are in the store now: added, updated or unchanged.
     public var count: Int { items.count { if case .left = $0.outcome { false } else { true } } }
 }

@@ -1,27 +1,27 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 import StrictJSON
 
-/// The request that begins the authorization code grant, as an address for the browser. Always with PKCE S256 and a state,
-/// and with a nonce when `openid` is requested.
+/// The request that starts the authorization code grant, as a URL for the browser. It always has a PKCE S256 challenge
+/// and a state, and a nonce if the scope contains `openid`.
 ///
 /// [RFC 6749 section 4.1.1](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.1),
 /// [RFC 7636 section 4.3](https://www.rfc-editor.org/rfc/rfc7636#section-4.3), OpenID Connect Core 1.0 section 3.1.2.1
 package struct AuthorizationRequest: Sendable {
     /// The parameters that a user or a program may add to the request.
     package struct Options: Sendable, Equatable {
-        /// Words of OpenID Connect's `prompt`: `none`, `login`, `consent`, `select_account`, `create`.
+        /// The values of OpenID Connect's `prompt`: `none`, `login`, `consent`, `select_account`, `create`.
         package var prompt: [String] = []
         /// The expected user.
         package var loginHint: String?
-        /// The greatest age of the user's log-in, in seconds.
+        /// The maximum age of the user's sign-in, in seconds: `max_age`.
         package var maximumAge: Int?
         /// The `claims` parameter, a JSON object (OpenID Connect Core 1.0 section 5.5).
         package var claims: String?
         /// The required authentication context classes, the preferred one first: `acr_values`.
         package var contextClasses: [String] = []
-        /// The resources that the tokens are for: absolute addresses without fragment (RFC 8707).
+        /// The resources that the tokens are for: absolute URLs without fragment (RFC 8707).
         package var resources: [String] = []
         /// The requested authorization details: objects with a `type` (RFC 9396).
         package var authorizationDetails: [JSONObject] = []
@@ -30,7 +30,7 @@ package struct AuthorizationRequest: Sendable {
         /// Additional parameters of the provider; protocol parameters are rejected.
         package var parameters: [String: String] = [:]
 
-        /// Creates no options.
+        /// Creates empty options.
         package init() {}
     }
 
@@ -45,8 +45,8 @@ package struct AuthorizationRequest: Sendable {
     /// Creates the request.
     ///
     /// - Parameter random: Returns the given number of unpredictable bytes.
-    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider has no authorization endpoint, or a scope, an extra
-    ///   parameter or the redirect URI may not be sent; what `random` throws.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider has no authorization endpoint, or a scope, an
+    ///   additional parameter or the redirect URI is invalid; any error that `random` throws.
     package init(
         server: AuthorizationServer, client: Client, redirectURI: RedirectURI, scope: Scope, options: Options = .init(),
         random: (Int) throws -> [UInt8] = SecureRandom.bytes
@@ -68,7 +68,7 @@ package struct AuthorizationRequest: Sendable {
         try self.init(pairs, server: server, pending: pending)
     }
 
-    /// Creates the request for pushed parameters. It is valid once (RFC 9126 section 4).
+    /// Creates the request for pushed parameters. The user can open it once (RFC 9126 section 4).
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider has no authorization endpoint.
     package init(
@@ -87,7 +87,7 @@ package struct AuthorizationRequest: Sendable {
         self.pending = pending
     }
 
-    /// Throws if the provider accepts only pushed parameters (RFC 9126 section 5).
+    /// Throws an error if the provider accepts only pushed parameters (RFC 9126 section 5).
     static func checkPushing(_ server: AuthorizationServer) throws(OAuth2Error) {
         guard !server.requiresPushedAuthorizationRequests else {
             throw .configuration("the provider requires pushed authorization requests; push this one first")
@@ -102,9 +102,9 @@ package struct AuthorizationRequest: Sendable {
         if options.prompt.contains("none"), options.prompt.count > 1 {
             throw .configuration("prompt=none cannot be combined with another prompt")
         }
-        // Falling back to "plain" would give up what PKCE is for (RFC 7636 section 7.2).
+        // With "plain", PKCE would not protect the code (RFC 7636 section 7.2).
         if let methods = server.codeChallengeMethods, !methods.contains("S256") {
-            throw .configuration("the provider announces that it does not know the code challenge method S256")
+            throw .configuration("the metadata of the provider do not list the code challenge method S256")
         }
         var pairs: [FormEncoding.Pair] = [("response_type", "code"), ("redirect_uri", pending.redirectURI.text)]
         if !pending.scope.isEmpty { pairs.append(("scope", server.text(of: pending.scope))) }
@@ -124,12 +124,13 @@ package struct AuthorizationRequest: Sendable {
         return pairs + (try RequestParameters.extra(options.parameters, besides: Set(pairs.map(\.name))))
     }
 
-    /// Adds a query to an endpoint, keeping the endpoint's own and never naming a parameter twice (section 3.1).
+    /// Returns an endpoint with additional query parameters. The endpoint's own query stays, and no parameter appears
+    /// twice (section 3.1).
     private static func adding(_ pairs: [FormEncoding.Pair], to endpoint: URL) throws(OAuth2Error) -> URL {
         let text = endpoint.absoluteString
         let own = text.firstIndex(of: "?").map { text[text.index(after: $0)...] } ?? ""
         guard let existing = FormEncoding.decode(own) else {
-            throw .configuration("the authorization endpoint has a query that is not well-formed")
+            throw .configuration("the authorization endpoint has a malformed query")
         }
         let names = Set(pairs.map(\.name))
         if let twice = existing.first(where: { names.contains($0.name) }) {

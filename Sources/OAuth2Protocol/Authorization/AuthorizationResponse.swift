@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 import StrictJSON
@@ -8,7 +8,7 @@ import StrictJSON
 /// [RFC 6749 section 4.1.2](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2),
 /// [RFC 9207](https://www.rfc-editor.org/rfc/rfc9207)
 package struct AuthorizationResponse: Sendable {
-    /// The longest address that is read, in bytes.
+    /// The maximum size of a redirect, in bytes.
     package static let maximumSize = 64 * 1024
 
     let address: String
@@ -19,14 +19,14 @@ package struct AuthorizationResponse: Sendable {
         self.parameters = parameters
     }
 
-    /// Creates a response from a received redirect. Only the query counts: fragments contain no codes.
+    /// Creates a response from a received redirect. It reads only the query, because a fragment contains no code.
     ///
     /// - Throws: ``OAuth2Error/redirect(_:)`` if it is too large or its percent-encoding is broken.
     package init(redirect address: String) throws(OAuth2Error) {
         guard address.utf8.count <= Self.maximumSize else {
             throw Self.rejected(.tooLarge, "size", "at most \(Self.maximumSize) bytes", "\(address.utf8.count) bytes")
         }
-        // Bytes, because a mark after a separator would hide it in a character.
+        // Compare bytes: a combining character after a separator would form one Character with it.
         let beforeFragment = Substring(address.utf8.prefix { $0 != UInt8(ascii: "#") })
         let mark = beforeFragment.utf8.firstIndex(of: UInt8(ascii: "?"))
         let query = mark.map { beforeFragment[beforeFragment.utf8.index(after: $0)...] } ?? ""
@@ -35,7 +35,7 @@ package struct AuthorizationResponse: Sendable {
         self.parameters = parameters
     }
 
-    /// The state, which finds the sign-in; `nil` if it is missing, empty or there twice.
+    /// The state, which identifies the sign-in; `nil` if it is missing, empty or a duplicate.
     package var state: String? {
         let values = parameters.filter { $0.name == "state" }
         return values.count == 1 ? nonEmpty(values[0].value) : nil
@@ -53,22 +53,23 @@ package struct AuthorizationResponse: Sendable {
         }
     }
 
-    /// The issuer that the redirect names; `nil` if it is missing, empty or there twice.
+    /// The issuer in the redirect; `nil` if it is missing, empty or a duplicate.
     package var issuer: String? {
         let values = parameters.filter { $0.name == "iss" }
         return values.count == 1 ? nonEmpty(values[0].value) : nil
     }
 
-    /// Whether the redirect has a state, even an empty or a repeated one.
+    /// Whether the redirect has a state, even if it is empty or a duplicate.
     package var hasState: Bool { parameters.contains { $0.name == "state" } }
 
     /// Returns the code, if this is the response to the sign-in.
     ///
-    /// An error response needs no issuer, although RFC 9207 section 2.4 requires it: an error gives nothing to an attacker, and
-    /// django-oauth-toolkit promises the issuer and omits it there.
+    /// An error response needs no issuer, although RFC 9207 section 2.4 requires it: an error is useless to an
+    /// attacker, and django-oauth-toolkit announces the issuer but omits it in errors.
     ///
-    /// - Throws: ``OAuth2Error/redirect(_:)`` if it is not, in which case the sign-in keeps waiting, unless the error
-    ///   ``RedirectError/endsSignIn``; ``OAuth2Error/provider(_:)`` if the provider denied the request, which ends the sign-in.
+    /// - Throws: ``OAuth2Error/redirect(_:)`` if it is not. The sign-in then continues to wait, unless the error
+    ///   ``RedirectError/endsSignIn``. Throws ``OAuth2Error/provider(_:)`` if the provider denied the request, which
+    ///   ends the sign-in.
     package func code(for pending: PendingAuthorization) throws(OAuth2Error) -> Secret {
         guard pending.redirectURI.matches(address) else {
             throw Self.rejected(
@@ -80,8 +81,8 @@ package struct AuthorizationResponse: Sendable {
         guard let state = value("state") else { throw Self.rejected(.stateMissing, "state") }
         guard equalInConstantTime(Array(state.utf8), Array(pending.state.utf8)) else { throw .redirect(.stateMismatch) }
         if let issuer = value("iss") {
-            // Compared as strings, byte by byte: no normalization of host, port or slash (RFC 9207 section 2.4). Without a known
-            // issuer, as for a provider whose settings name only endpoints, the issuer cannot be compared.
+            // Compared as strings, byte by byte: no normalization of host, port or slash (RFC 9207 section 2.4). If the
+            // settings of the provider contain only endpoints, there is no issuer to compare with.
             if let expected = pending.issuer, !Self.isIssuer(issuer, of: expected) {
                 throw Self.rejected(
                     .issuerMismatch, "iss", Evidence.visible(.string(expected)), quoted(issuer),
@@ -107,7 +108,7 @@ package struct AuthorizationResponse: Sendable {
 
     /// Returns whether an issuer is the expected one, byte by byte.
     ///
-    /// Entra's shared tenants announce an issuer with a `{tenantid}` in it and send the tenant's own.
+    /// Entra's shared tenants announce an issuer that contains `{tenantid}`, and send the issuer of the tenant.
     package static func isIssuer(_ issuer: String, of expected: String) -> Bool {
         guard let hole = expected.firstRange(of: "{tenantid}") else { return bytesEqual(issuer, expected) }
         let head = expected[..<hole.lowerBound], tail = expected[hole.upperBound...]
@@ -121,6 +122,6 @@ package struct AuthorizationResponse: Sendable {
 }
 
 extension AuthorizationResponse: Redacted {
-    /// The address without its query.
+    /// The redirect without its query.
     package var description: String { String(Substring(address.utf8.prefix { $0 != UInt8(ascii: "?") })) }
 }

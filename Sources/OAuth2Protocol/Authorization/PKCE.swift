@@ -1,8 +1,9 @@
 import HTTPExchange
-import Platform
+import LodgePlatform
 import JOSE
 
-/// A code verifier and its S256 challenge. A new one for every authorization request; "plain" does not exist here.
+/// A code verifier and its S256 challenge. Every authorization request has a new verifier. The method "plain" is not
+/// supported.
 ///
 /// [RFC 7636](https://www.rfc-editor.org/rfc/rfc7636)
 package struct CodeVerifier: Sendable, Equatable {
@@ -12,7 +13,7 @@ package struct CodeVerifier: Sendable, Equatable {
     /// Creates a verifier from 32 random bytes (section 4.1).
     package init(random: [UInt8]) { secret = Secret(Base64URL.encode(random)) }
 
-    /// Creates a given verifier; `nil` unless it has 43 to 128 unreserved characters.
+    /// Creates a verifier from a string, or returns `nil` unless the string has 43 to 128 unreserved characters.
     package init?(_ text: String) {
         guard (43...128).contains(text.utf8.count), text.utf8.allSatisfy(PercentEncoding.isUnreserved) else {
             return nil

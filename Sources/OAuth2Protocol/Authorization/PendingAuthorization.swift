@@ -1,7 +1,7 @@
 import JOSE
-import Platform
+import LodgePlatform
 
-/// What a client keeps while the user signs in. It is valid for one redirect.
+/// The values that a client saves while the user signs in. They are valid for one redirect.
 package struct PendingAuthorization: Sendable, Equatable {
     /// The value that the redirect repeats.
     package let state: String
@@ -17,7 +17,7 @@ package struct PendingAuthorization: Sendable, Equatable {
     package let expectsIssuer: Bool
     /// The scope that was requested.
     package let scope: Scope
-    /// The age of the user's log-in that was requested, in seconds.
+    /// The requested maximum age of the user's sign-in, in seconds.
     package let maximumAge: Int?
 
     /// Creates the values of one sign-in.

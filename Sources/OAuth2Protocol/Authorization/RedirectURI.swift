@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The URI to which the provider redirects the browser, compared component by component.
 public struct RedirectURI: Sendable, Equatable {
@@ -16,7 +16,7 @@ public struct RedirectURI: Sendable, Equatable {
         var query: String?
         var hasFragment: Bool
 
-        /// The path, where an empty one of http or https is `/`.
+        /// The path; `/` for an empty path of http or https.
         var root: String { path.isEmpty && (scheme == "http" || scheme == "https") ? "/" : path }
 
         init?(_ text: String) {
@@ -47,14 +47,14 @@ public struct RedirectURI: Sendable, Equatable {
 
     /// Creates a checked redirect URI.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` if it has a fragment, is plain http off this machine, or has a private-use
-    ///   scheme without a dot (RFC 8252 section 7.1).
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if it has a fragment, uses plain HTTP to a host other than loopback,
+    ///   or has a private-use scheme without a dot (RFC 8252 section 7.1).
     public init(_ text: String) throws(OAuth2Error) {
         func rejection(_ expected: String) -> OAuth2Error {
             .configuration("the redirect URI is \(quoted(text)); expected \(expected)")
         }
         self.text = text
-        guard let components = Components(text) else { throw rejection("an absolute address") }
+        guard let components = Components(text) else { throw rejection("an absolute URI") }
         self.components = components
         guard !components.hasFragment else { throw rejection("no fragment") }
         if text == Self.outOfBand { return }
@@ -70,17 +70,17 @@ public struct RedirectURI: Sendable, Equatable {
         }
     }
 
-    /// Why this redirect URI works and is still not recommended, in a sentence; nil for the others.
+    /// The reason why this redirect URI is not recommended although it works, or `nil` if there is no such reason.
     public var warning: String? {
         if text == Self.outOfBand {
-            return "the out-of-band redirect URI is switched off at most providers; use the device grant instead"
+            return "most providers disable the out-of-band redirect URI; use the device grant instead"
         }
         // Another program may respond under this name, or the name may resolve to an address without a listener.
         if isLoopback, host == "localhost" { return "localhost depends on name resolution; 127.0.0.1 does not" }
         return nil
     }
 
-    /// Whether the browser returns to this machine over http.
+    /// Whether the provider redirects the browser to this machine over plain HTTP.
     public var isLoopback: Bool {
         components.scheme == "http" && ["127.0.0.1", "[::1]", "localhost"].contains(host)
     }
@@ -98,7 +98,7 @@ public struct RedirectURI: Sendable, Equatable {
         return String(authority.prefix { $0 != ":" })
     }
 
-    /// The port, when one is named.
+    /// The port, or `nil` if the URI contains no port.
     public var port: UInt16? {
         let authority = components.authority ?? ""
         return UInt16(authority.dropFirst(host.count).dropFirst())
@@ -113,8 +113,9 @@ public struct RedirectURI: Sendable, Equatable {
         return try RedirectURI("\(components.scheme)://\(host):\(port)\(components.path)\(query)")
     }
 
-    /// Returns whether a received URL is this URI with additional parameters: scheme and host without case, port, path and this
-    /// address's own query exactly. An empty path of http or https is `/` (RFC 3986 section 6.2.3).
+    /// Returns whether a received URL is this URI with additional parameters: scheme and host are compared
+    /// case-insensitively; port, path and this URI's own query exactly. An empty path of http or https is `/` (RFC 3986
+    /// section 6.2.3).
     public func matches(_ received: String) -> Bool {
         guard let other = Components(received) else { return false }
         guard other.scheme == components.scheme, other.authority == components.authority, other.root == components.root

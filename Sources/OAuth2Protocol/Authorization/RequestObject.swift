@@ -1,10 +1,10 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 import StrictJSON
 
 extension AuthorizationRequest {
-    /// How long a signed request can be used, in seconds.
+    /// The lifetime of a signed request in seconds.
     static let signedRequestLifetime: Int64 = 300
 
     /// Creates a request with its parameters in a JWT that the client signs, so that the browser cannot change them.
@@ -14,8 +14,8 @@ extension AuthorizationRequest {
     /// - Parameters:
     ///   - now: Seconds since 1970.
     ///   - random: Returns the given number of unpredictable bytes.
-    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider has no issuer or authorization endpoint, a parameter may not
-    ///   be sent, or the key does not sign; what `random` throws.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider has no issuer or authorization endpoint, a parameter
+    ///   is invalid, or the key cannot sign; any error that `random` throws.
     package init(
         signedWith key: SigningKey, server: AuthorizationServer, client: Client, pending: PendingAuthorization,
         options: Options = .init(), now: Double, random: (Int) throws -> [UInt8] = SecureRandom.bytes
@@ -34,9 +34,9 @@ extension AuthorizationRequest {
         now: Double, random: (Int) throws -> [UInt8]
     ) throws -> String {
         guard let issuer = server.issuer else {
-            throw OAuth2Error.configuration("the provider has no issuer to address the signed request to")
+            throw OAuth2Error.configuration("the provider has no issuer for the audience of the signed request")
         }
-        // The issuer is the client, and there is no subject: with one, it could pass for a client assertion (section 10.8).
+        // The client is the issuer. With a subject, the JWT could be used as a client assertion (section 10.8).
         var claims: JSONObject = [
             "iss": .string(client.id), "aud": .string(issuer), "client_id": .string(client.id),
         ]

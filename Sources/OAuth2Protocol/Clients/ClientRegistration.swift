@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import StrictJSON
 
@@ -12,9 +12,9 @@ package struct ClientRegistrationRequest: Sendable {
     /// Creates the request for a native application: public, with the authorization code grant and refresh tokens.
     ///
     /// - Parameters:
-    ///   - metadata: additional members, or others in place of these.
-    ///   - initialAccessToken: what the provider gave to those who may register, when it wants that.
-    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not offer it.
+    ///   - metadata: Members that are added or replace the default ones.
+    ///   - initialAccessToken: The token that permits a registration, if the provider requires one.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not support registration.
     package init(
         server: AuthorizationServer, redirectURIs: [RedirectURI], name: String? = nil, metadata: JSONObject = [:],
         initialAccessToken: Secret? = nil
@@ -40,17 +40,17 @@ package struct ClientRegistrationRequest: Sendable {
 package struct ClientRegistration: Sendable, Equatable {
     /// The client identifier. Valid only at this provider.
     package let clientID: String
-    /// The client secret, when the provider gave one.
+    /// The client secret, if the provider issued one.
     package let clientSecret: Secret?
-    /// When the secret expires, in seconds since 1970; 0 is never, and `nil` unknown.
+    /// The expiry of the secret in seconds since 1970; 0 if it never expires, `nil` if unknown.
     package let clientSecretExpiresAt: Double?
-    /// The redirect URIs that were registered; `nil` if the response does not say.
+    /// The registered redirect URIs; `nil` if the response does not contain them.
     package let redirectURIs: [String]?
-    /// How the client authenticates; HTTP Basic when nil and there is a secret.
+    /// The authentication method of the client. If `nil`, a client with a secret uses HTTP Basic.
     package let authenticationMethod: String?
     /// The URL that reads, changes and deletes the registration (RFC 7592).
     package let managementURL: URL?
-    /// The token for that.
+    /// The token for requests to ``managementURL``.
     package let managementToken: Secret?
     /// The other members.
     package let metadata: JSONObject
@@ -66,7 +66,7 @@ package struct ClientRegistration: Sendable, Equatable {
 
     /// Returns the client for requests.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` if the method is not known here, or the secret has expired.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the method is not supported, or the secret has expired.
     package func client(now: Double, key: SigningKey? = nil) throws(OAuth2Error) -> Client {
         if clientSecret != nil, !isSecretUsable(now: now) {
             throw .configuration("the client secret of this registration has expired; register again")
@@ -76,7 +76,7 @@ package struct ClientRegistration: Sendable, Equatable {
             id: clientID, authentication: try ClientAuthentication(method: method, secret: clientSecret, key: key))
     }
 
-    /// Reads the response. The specification says 201; some providers send 200.
+    /// Reads the response. Its status is 201 in the specification; some providers send 200.
     package static func read(
         _ response: HTTPResponse, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) -> ClientRegistration {
@@ -88,7 +88,7 @@ package struct ClientRegistration: Sendable, Equatable {
             ]))
         let id = try object.requiredText("client_id")
         let secret = object.text("client_secret").map(Secret.init)
-        // Required, but the client exists now: rejecting the response would only leave it behind.
+        // Required, but the client exists now: if the response were rejected, the client could not be deleted.
         let expiry = object["client_secret_expires_at"]?.number?.double
         let token = try object.token("registration_access_token")
         let url = object.url("registration_client_uri", allowsLoopbackHTTP: allowsLoopbackHTTP)
@@ -106,6 +106,6 @@ package struct ClientRegistration: Sendable, Equatable {
 }
 
 extension ClientRegistration: Redacted {
-    /// The client identifier; no secrets, and no members that may be some.
+    /// The client identifier; no secrets, and no members that could contain secrets.
     package var description: String { "the client \(quoted(clientID))" }
 }

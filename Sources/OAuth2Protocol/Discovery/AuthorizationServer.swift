@@ -1,8 +1,8 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import StrictJSON
 
-/// A provider: where its endpoints are and what it can do.
+/// A provider: its endpoints and capabilities.
 ///
 /// [RFC 8414 section 2](https://www.rfc-editor.org/rfc/rfc8414#section-2), OpenID Connect Discovery 1.0 section 3
 package struct AuthorizationServer: Sendable, Equatable {
@@ -30,36 +30,36 @@ package struct AuthorizationServer: Sendable, Equatable {
     package var registrationEndpoint: URL?
     /// The endpoint for pushed authorization requests (RFC 9126).
     package var pushedAuthorizationRequestEndpoint: URL?
-    /// Whether every redirect carries the issuer (RFC 9207).
+    /// Whether every redirect contains the issuer (RFC 9207).
     package var sendsIssuerInRedirect = false
-    /// The signature algorithms of its ID tokens; RS256 when it does not say. Never `none`, and none of the HS family: those
-    /// are for clients that registered for them and have a secret.
+    /// The signature algorithms of its ID tokens; RS256 if the metadata lists none. Never `none` or an HS algorithm: HS
+    /// is for clients that registered for it and have a secret.
     package var idTokenSigningAlgorithms: [String] = ["RS256"]
-    /// The supported code challenge methods; `nil` if it does not say, which does not mean that it cannot.
+    /// The supported code challenge methods; `nil` if the metadata lists none. The provider can support PKCE anyway.
     package var codeChallengeMethods: [String]?
     /// Whether the URL of a client's metadata document can be its client identifier (OAuth Client ID Metadata Document section 5).
     package var acceptsClientMetadataDocuments = false
     /// Whether authorization requests must be pushed (RFC 9126 section 5).
     package var requiresPushedAuthorizationRequests = false
-    /// The supported grants; `nil` if it does not say.
+    /// The supported grants; `nil` if the metadata lists none.
     package var grantTypes: [String]?
-    /// Some of its scope tokens; `nil` if it does not say.
+    /// Some of its scope tokens; `nil` if the metadata lists none.
     package var scopes: [String]?
-    /// The supported methods of client authentication; `nil` if it does not say.
+    /// The supported methods of client authentication; `nil` if the metadata lists none.
     package var tokenEndpointAuthenticationMethods: [String]?
-    /// The algorithms of DPoP proofs it takes; `nil` if it does not take any (RFC 9449 section 5.1).
+    /// The supported algorithms of DPoP proofs; `nil` if it does not support DPoP (RFC 9449 section 5.1).
     package var dpopSigningAlgorithms: [String]?
-    /// The endpoints for clients that connect with a certificate, by the metadata's names (RFC 8705 section 5).
+    /// The endpoints for clients that connect with a certificate, by their names in the metadata (RFC 8705 section 5).
     package var mutualTLSAliases: [String: URL] = [:]
-    /// The text between the scopes of a request. A space, unless the provider deviates from RFC 6749 section 3.3.
+    /// The separator of the scopes in a request. A space, unless the provider deviates from RFC 6749 section 3.3.
     package var scopeSeparator = " "
-    /// The members of the metadata document that cannot be used, and why.
+    /// The unusable members of the metadata document, with the reason for each.
     package var unusable: [String: String] = [:]
 
     /// Creates a provider without endpoints.
     package init(issuer: String? = nil) { self.issuer = issuer }
 
-    /// The endpoints, by the name that the metadata document gives them.
+    /// The endpoints, by their names in the metadata document.
     package static let endpointNames: [(name: String, path: WritableKeyPath<AuthorizationServer, URL?> & Sendable)] = [
         ("authorization_endpoint", \.authorizationEndpoint), ("token_endpoint", \.tokenEndpoint),
         ("jwks_uri", \.jwksURI),
@@ -87,10 +87,10 @@ package struct AuthorizationServer: Sendable, Equatable {
         Self.endpointNames.first { $0.name == name }.flatMap { self[keyPath: $0.path] }
     }
 
-    /// Creates a provider from a metadata document whose issuer is checked. A bad optional member does not spoil the rest: it is
-    /// listed in ``unusable``.
+    /// Creates a provider from a metadata document with a checked issuer. Invalid optional members are listed in
+    /// ``unusable``.
     ///
-    /// - Throws: ``OAuth2Error/invalidResponse(member:reason:)`` when a known member is a duplicate.
+    /// - Throws: ``OAuth2Error/invalidResponse(member:reason:)`` if a known member is a duplicate.
     init(metadata: JSONObject, issuer: String, allowsLoopbackHTTP: Bool) throws(OAuth2Error) {
         self.issuer = issuer
         let known = Self.endpointNames.map(\.name) + Self.listNames.map(\.name)
@@ -130,7 +130,7 @@ package struct AuthorizationServer: Sendable, Equatable {
         ("scopes_supported", \.scopes), ("dpop_signing_alg_values_supported", \.dpopSigningAlgorithms),
     ]
 
-    /// Returns the strings of a member; a string instead of an array is not valid.
+    /// Returns the strings of a member; a single string instead of an array is invalid.
     private mutating func strings(_ name: String, _ metadata: JSONObject) -> [String]? {
         guard let value = metadata[name], !value.isNull else { return nil }
         guard let elements = value.array else {

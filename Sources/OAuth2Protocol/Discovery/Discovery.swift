@@ -1,7 +1,7 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 
-/// Finding a provider's endpoints from its issuer or its authority: a request to send, and how to read the response.
+/// The request for a provider's metadata, from its issuer or its authority, and the reader of the response.
 ///
 /// OpenID Connect Discovery 1.0 section 4, [RFC 8414 section 3](https://www.rfc-editor.org/rfc/rfc8414#section-3)
 package struct Discovery: Sendable, Equatable {
@@ -13,20 +13,21 @@ package struct Discovery: Sendable, Equatable {
         case oauth
         /// `/.well-known/openid-configuration` inserted between host and path.
         case openIDInserted
-        /// `/.well-known/oauth-authorization-server` appended to the issuer, where no specification expects it: django-oauth-toolkit below
-        /// a path.
+        /// `/.well-known/oauth-authorization-server` appended to the issuer. No specification has this location;
+        /// django-oauth-toolkit uses it for an issuer with a path.
         case oauthAppended
     }
 
-    /// What the document's `issuer` may be.
+    /// The accepted values of `issuer` in the document.
     enum Expectation: Sendable, Equatable {
         /// Exactly this string, compared byte by byte.
         case exactly(String)
-        /// A Microsoft authority: an issuer on one of these hosts or below them; `{tenantid}` may stand for the tenant.
+        /// A Microsoft authority: an issuer on one of these hosts or their subdomains; it can contain `{tenantid}`
+        /// instead of the tenant.
         case authority(hosts: [String], EntraTenants)
     }
 
-    /// The address of the metadata document.
+    /// The URL of the metadata document.
     package let url: URL
     let expectation: Expectation
     let allowsLoopbackHTTP: Bool
@@ -52,9 +53,9 @@ package struct Discovery: Sendable, Equatable {
 
     /// Creates the discovery of a Microsoft Entra authority, such as `https://login.microsoftonline.com/common`.
     ///
-    /// Entra's shared tenants name an issuer with a `{tenantid}` in it, B2C and External ID one with the tenant's identifier
-    /// in place of its name: the issuer must be on the authority's host or in `knownAuthorities`, and must not belong to another
-    /// tenant. Only `/common`, `/organizations` and `/consumers` can have the template.
+    /// The issuer of Entra's shared tenants contains `{tenantid}`. The issuer of B2C and External ID contains the
+    /// tenant's identifier instead of its name. So the issuer must be on the authority's host or in `knownAuthorities`,
+    /// and must not belong to another tenant. Only `/common`, `/organizations` and `/consumers` can have the template.
     package init(
         authority: String, knownAuthorities: [String] = [], allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) {
@@ -64,7 +65,7 @@ package struct Discovery: Sendable, Equatable {
             base.origin + base.path + version + "/.well-known/openid-configuration", name: "the authority",
             allowsLoopbackHTTP: allowsLoopbackHTTP)
         let host = url.host(percentEncoded: false)?.lowercased() ?? ""
-        // External ID: contoso.ciamlogin.com names the issuer <tenant identifier>.ciamlogin.com.
+        // External ID: the issuer of contoso.ciamlogin.com is <tenant identifier>.ciamlogin.com.
         let shared = host.hasSuffix(".ciamlogin.com") ? ["ciamlogin.com"] : []
         expectation = .authority(
             hosts: [host] + shared + knownAuthorities.map { $0.lowercased() }, EntraTenants(authority: authority))
@@ -90,7 +91,8 @@ package struct Discovery: Sendable, Equatable {
 
     /// Reads the response.
     ///
-    /// - Throws: ``OAuth2Error`` if the status is not 200, the body is not a JSON object, or its issuer is another one.
+    /// - Throws: ``OAuth2Error`` if the status is not 200, the body is not a JSON object, or its issuer is a different
+    ///   one.
     package func read(_ response: HTTPResponse) throws(OAuth2Error) -> AuthorizationServer {
         try EndpointResponse.checkStatus(response)
         let metadata = try ResponseObject(response, name: "the metadata at \(url)").members

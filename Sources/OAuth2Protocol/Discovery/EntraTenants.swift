@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The tenants whose users can sign in at a Microsoft Entra authority.
 package enum EntraTenants: Sendable, Equatable {
@@ -47,7 +47,8 @@ package enum EntraTenants: Sendable, Equatable {
         }
     }
 
-    /// Returns whether the metadata of an authority can name this issuer: a template only for several tenants, and no other tenant.
+    /// Returns whether this issuer is valid in the metadata of an authority: a template only for several tenants, and
+    /// no other tenant.
     func allows(issuer: String) -> Bool {
         let components = issuer.split { $0 == "/" || $0 == "." }
         guard !issuer.contains("{tenantid}") else {

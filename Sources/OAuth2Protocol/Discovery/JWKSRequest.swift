@@ -1,8 +1,8 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 
-/// Fetching the provider's signing keys: a request to send, and how to read the response.
+/// The request for a provider's signing keys, and the reader of the response.
 ///
 /// OpenID Connect Core 1.0 section 10.1.1, [RFC 7517 section 5](https://www.rfc-editor.org/rfc/rfc7517#section-5)
 package struct JWKSRequest: Sendable {
@@ -19,7 +19,7 @@ package struct JWKSRequest: Sendable {
         self.request = request
     }
 
-    /// Reads the response. Keys that this client cannot use are left out.
+    /// Reads the response. It omits keys that this client cannot use.
     ///
     /// - Throws: ``OAuth2Error/http(status:retryAfter:)``, or ``OAuth2Error/invalidResponse(member:reason:)`` if it is not a key
     ///   set.
@@ -34,15 +34,15 @@ package struct JWKSRequest: Sendable {
     }
 }
 
-/// A provider's keys as last fetched, and when they may be fetched again. A token with an unknown key must not make the
-/// client ask the provider each time.
+/// The keys of the last fetch, and the time of the next permitted fetch. Otherwise each token with an unknown key would
+/// cause a request.
 package struct JWKSCache: Sendable {
-    /// How long keys are used without asking again, in seconds.
+    /// The time in seconds that keys are used without another fetch.
     package static let lifetime: Double = 300
-    /// How long to wait between two fetches, in seconds.
+    /// The minimum time between two fetches, in seconds.
     package static let coolDown: Double = 60
 
-    /// The keys; nil before the first fetch.
+    /// The keys, or `nil` before the first fetch.
     package private(set) var keys: JWKSet?
     private var fetchedAt: Double?
     private var triedAt: Double?
@@ -52,7 +52,7 @@ package struct JWKSCache: Sendable {
 
     /// Returns whether the keys are missing or older than ``lifetime``.
     ///
-    /// - Parameter now: seconds of a clock that only goes forward.
+    /// - Parameter now: The time of a monotonic clock in seconds.
     package func isStale(now: Double) -> Bool {
         guard let fetchedAt else { return true }
         return now - fetchedAt >= Self.lifetime

@@ -1,6 +1,6 @@
 import HTTPExchange
 import JOSE
-import Platform
+import LodgePlatform
 import StrictJSON
 
 extension AuthorizationResponse {
@@ -13,9 +13,9 @@ extension AuthorizationResponse {
     ///
     /// - Parameters:
     ///   - address: The received redirect.
-    ///   - validation: The issuer, the client and the signature algorithms. Its other checks are not made.
+    ///   - validation: The issuer, the client and the signature algorithms. The other checks are skipped.
     ///   - keys: The provider's keys.
-    ///   - now: The seconds since 1970.
+    ///   - now: Seconds since 1970.
     /// - Throws: ``OAuth2Error/redirect(_:)`` if there is no JWT; ``OAuth2Error/idToken(_:)`` if the JWT is rejected.
     package init(
         jwtSecured address: String, validation: IDTokenValidation, keys: JWKSet, clientSecret: Secret? = nil,

@@ -1,14 +1,16 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 
-/// The address that ends the browser's session at the provider.
+/// The URL that ends the browser session at the provider.
 ///
 /// OpenID Connect RP-Initiated Logout 1.0 section 2
 package enum EndSessionRequest {
-    /// The address, or `nil` if the provider offers none. It carries the ID token: personal, so show it to nobody else.
+    /// Returns the URL, or `nil` if the provider does not support logout. It contains the ID token, which is personal
+    /// data: show it only to this user.
     ///
-    /// - Parameter returnURI: where the browser comes back to; it must be registered as a post-logout redirect URI.
+    /// - Parameter returnURI: The URI to which the provider redirects the browser, a registered post-logout redirect
+    ///   URI.
     package static func url(
         server: AuthorizationServer, client: Client, idToken: Secret?, returnURI: RedirectURI? = nil,
         state: String? = nil
@@ -22,7 +24,7 @@ package enum EndSessionRequest {
         return endpoint.adding(pairs)
     }
 
-    /// Whether a received address says that this sign-out came to its end. Any other address changes nothing.
+    /// Returns whether a received redirect is the response to this sign-out.
     package static func isResponse(_ address: String, returnURI: RedirectURI, state: String) -> Bool {
         guard returnURI.matches(address), let response = try? AuthorizationResponse(redirect: address),
             let received = response.state

@@ -1,7 +1,7 @@
-import Platform
+import LodgePlatform
 import StrictJSON
 
-/// A validated ID token: who signed in, by whose word.
+/// A validated ID token: the identity of the user, and the issuer that asserts it.
 package struct IDToken: Sendable, Equatable {
     /// The issuer.
     package let issuer: String
@@ -10,7 +10,7 @@ package struct IDToken: Sendable, Equatable {
     /// All claims.
     package let claims: JSONObject
 
-    /// A token that was validated when it came, for comparing a later one with.
+    /// Creates a token from the claims of a token that was validated earlier, to compare a new token with it.
     package init(issuer: String, subject: String, claims: JSONObject) {
         self.issuer = issuer
         self.subject = subject
@@ -19,6 +19,6 @@ package struct IDToken: Sendable, Equatable {
 }
 
 extension IDToken: Redacted {
-    /// The issuer and the subject; no other claims, they are personal.
+    /// The issuer and the subject. The other claims are personal data.
     package var description: String { "\(quoted(subject)) at \(issuer)" }
 }

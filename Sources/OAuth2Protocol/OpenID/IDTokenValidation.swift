@@ -1,46 +1,46 @@
-import Platform
+import LodgePlatform
 import JOSE
 import StrictJSON
 
 /// The checks of OpenID Connect Core 1.0 section 3.1.3.7, as a value.
 package struct IDTokenValidation: Sendable {
-    /// The issuer; may have Entra's `{tenantid}` in it.
+    /// The issuer; it can contain Entra's `{tenantid}`.
     package var issuer: String
     /// This client.
     package var clientID: String
-    /// The nonce that was sent, for the authorization code grant.
+    /// The nonce of the request, for the authorization code grant.
     package var nonce: String?
-    /// Whether a nonce may be there though none was sent: after a refresh it may.
+    /// Whether the token can have a nonce although the request did not contain one, as after a refresh.
     package var allowsUnaskedNonce = false
-    /// The algorithms that the provider announces. `none` is never among them.
+    /// The algorithms that the provider announces, never `none`.
     package var algorithms: Set<String> = ["RS256"]
-    /// Audiences beside this client that are trusted.
+    /// The trusted audiences in addition to this client.
     package var trustedAudiences: Set<String> = []
-    /// The greatest age of the log-in that was requested, in seconds.
+    /// The requested maximum age of the sign-in, in seconds.
     package var maximumAge: Int?
-    /// The access token that came with it, for `at_hash`.
+    /// The access token of the same response, for `at_hash`.
     package var accessToken: Secret?
-    /// Whether `at_hash` must be there: when the token came beside an access token in a redirect.
+    /// Whether `at_hash` is required, as in a redirect with an access token.
     package var requiresAccessTokenHash = false
-    /// The code that came with it, for `c_hash`.
+    /// The code of the same response, for `c_hash`.
     package var code: Secret?
-    /// Whether `c_hash` must be there: when the token came beside a code in a redirect (section 3.3.2.11).
+    /// Whether `c_hash` is required, as in a redirect with a code (section 3.3.2.11).
     package var requiresCodeHash = false
-    /// The subject that it must have, after a refresh.
+    /// The required subject, after a refresh.
     package var expectedSubject: String?
-    /// The ID token of the sign-in, after a refresh: issuer, subject, authorized party, nonce and time of log-in must be
+    /// The ID token of the sign-in, after a refresh: issuer, subject, authorized party, nonce and sign-in time must be
     /// the same (section 12.2).
     package var original: IDToken?
-    /// Whether a refresh may change the time of log-in. The specification forbids it; some providers do it.
+    /// Whether a refresh can change the sign-in time. The specification forbids it, but some providers do it.
     package var allowsChangedAuthenticationTime = false
-    /// The authentication context classes of which the token must have one; empty when any will do.
+    /// The accepted authentication context classes; if empty, all are accepted.
     package var requiredContextClasses: [String] = []
     /// The tenants whose users can sign in, for a Microsoft Entra authority.
     package var tenants: EntraTenants?
-    /// How far clocks may be apart, in seconds.
+    /// The tolerated difference between the clocks, in seconds.
     package var clockSkew: Double = 300
 
-    /// The checks for this client at this issuer.
+    /// Creates the checks for this client at this issuer.
     package init(issuer: String, clientID: String) {
         self.issuer = issuer
         self.clientID = clientID
@@ -49,9 +49,9 @@ package struct IDTokenValidation: Sendable {
     /// Validates a token: signature, header and claims.
     ///
     /// - Parameters:
-    ///   - keys: the provider's key set. When the rejection ``IDTokenError/suggestsNewKeys``, fetch it again once.
-    ///   - clientSecret: the secret of a confidential client that registered for HS256, HS384 or HS512; nothing else is
-    ///     verified with it, and those algorithms with nothing else.
+    ///   - keys: The provider's key set. If the error ``IDTokenError/suggestsNewKeys``, fetch the keys once more.
+    ///   - clientSecret: The secret of a confidential client that registered for HS256, HS384 or HS512. Only these
+    ///     algorithms use it, and they use no other key.
     ///   - now: Seconds since 1970.
     package func validate(
         _ token: Secret, keys: JWKSet, clientSecret: Secret? = nil, now: Double
@@ -60,7 +60,8 @@ package struct IDTokenValidation: Sendable {
         return try check(header: verified.header, claims: verified.claims.members, now: now)
     }
 
-    /// The claims of a signed userinfo response: signature, issuer and audience (OpenID Connect Core 1.0 section 5.3.2).
+    /// Returns the claims of a signed userinfo response after checking signature, issuer and audience (OpenID Connect
+    /// Core 1.0 section 5.3.2).
     func checkSigned(_ token: Secret, keys: JWKSet, clientSecret: Secret?) throws(IDTokenError) -> JSONObject {
         let claims = try verified(token, keys, clientSecret).claims.members
         _ = try checkIssuer(claims)
@@ -83,8 +84,8 @@ package struct IDTokenValidation: Sendable {
         }
     }
 
-    /// Returns the keys that sign tokens of this issuer. Microsoft Entra's keys name theirs: a key of the personal accounts signs no
-    /// token of an organization.
+    /// Returns the keys that sign tokens of this issuer. Microsoft Entra's keys contain their issuer: a key for
+    /// personal accounts signs no token of an organization.
     private func usable(_ keys: JWKSet, for claims: JSONObject) -> JWKSet {
         guard tenants != nil else { return keys }
         let tenant = claims.text("tid") ?? ""
@@ -94,9 +95,9 @@ package struct IDTokenValidation: Sendable {
             })
     }
 
-    /// Checks header and claims; the signature is another step.
+    /// Checks header and claims, but not the signature.
     ///
-    /// - Parameter now: seconds since 1970.
+    /// - Parameter now: Seconds since 1970.
     package func check(header: JSONObject, claims: JSONObject, now: Double) throws(IDTokenError) -> IDToken {
         try check(header: header)
         let repeated = claims.duplicatedNames
@@ -171,7 +172,7 @@ package struct IDTokenValidation: Sendable {
         }
         var expected = issuer
         if issuer.contains("{tenantid}") {
-            // Entra's shared tenants: the tenant is named by the token's own `tid`.
+            // Entra's shared tenants: the claim `tid` of the token contains the tenant.
             guard let tenant = claims["tid"]?.string, EntraTenants.isIdentifier(tenant) else {
                 throw IDTokenError(
                     .issuerMismatch, "tid", expected: "the identifier of a tenant", received: claims["tid"])
@@ -194,7 +195,7 @@ package struct IDTokenValidation: Sendable {
         guard let subject = value.string else {
             throw IDTokenError(.subjectType, "sub", expected: "a string", received: value)
         }
-        // The specification's limit is 255 characters; longer ones are seen and do no harm.
+        // The limit of the specification is 255 characters; some providers exceed it.
         guard !subject.isEmpty, subject.utf8.count <= 1024, subject.utf8.allSatisfy({ $0 < 0x80 }) else {
             throw IDTokenError(.subjectInvalid, "sub", expected: "1 to 1024 ASCII characters", received: value)
         }
@@ -263,7 +264,8 @@ package struct IDTokenValidation: Sendable {
         }
     }
 
-    /// What a refresh may not change (section 12.2). The audience is this client's, which is checked before.
+    /// Checks the claims that a refresh must not change (section 12.2). An earlier check compares the audience with
+    /// this client.
     private func check(
         _ claims: JSONObject, issuer: String, against original: IDToken
     ) throws(IDTokenError) {
@@ -319,7 +321,7 @@ package struct IDTokenValidation: Sendable {
         }
     }
 
-    /// The left half of the digest of what came with the token (sections 3.1.3.6 and 3.3.2.11).
+    /// Checks a hash claim: the left half of the digest of the access token or code (sections 3.1.3.6 and 3.3.2.11).
     private func checkHash(
         _ name: String, of secret: Secret?, _ claims: JSONObject, _ algorithm: String, isRequired: Bool,
         missing: IDTokenError.Kind, mismatch: IDTokenError.Kind

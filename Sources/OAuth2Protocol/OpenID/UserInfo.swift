@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 import StrictJSON
@@ -15,13 +15,12 @@ package enum UserInfo {
             fields: ["Accept": "application/json", "Authorization": "Bearer " + accessToken.value])
     }
 
-    /// Reads the response. The claims are only believed when their subject is the ID token's (section 5.3.2).
+    /// Reads the response. It rejects claims whose subject differs from the ID token's (section 5.3.2).
     ///
-    /// Optional claims of the wrong type spoil nothing: they read as missing. Claims that
-    /// are kept elsewhere (`_claim_sources`) are not fetched.
+    /// Optional claims of the wrong type count as missing. Distributed claims (`_claim_sources`) are not fetched.
     ///
-    /// - Parameter subject: the ID token's subject; nil only where there is no ID token, and then whose claims these are
-    ///   is the access token's word alone.
+    /// - Parameter subject: The ID token's subject; `nil` only if there is no ID token. Then only the access token
+    ///   identifies the user.
     package static func read(_ response: HTTPResponse, subject: String?) throws(OAuth2Error) -> JSONObject {
         try checkStatus(response)
         guard EndpointResponse.mediaType(response) != "application/jwt" else {
@@ -34,11 +33,11 @@ package enum UserInfo {
     /// Reads a signed response, for clients that registered `userinfo_signed_response_alg`; an unsigned one is rejected.
     ///
     /// - Parameters:
-    ///   - subject: the ID token's subject.
-    ///   - validation: issuer, client and algorithms as for the ID token. Its other checks are not made: this JWT need not
-    ///     expire.
-    ///   - keys: the provider's key set.
-    /// - Throws: ``OAuth2Error``; ``OAuth2Error/idToken(_:)`` for what is wrong with the JWT.
+    ///   - subject: The ID token's subject.
+    ///   - validation: The issuer, the client and the algorithms, as for the ID token. The other checks are skipped,
+    ///     because this JWT can have no expiry.
+    ///   - keys: The provider's key set.
+    /// - Throws: ``OAuth2Error``; ``OAuth2Error/idToken(_:)`` if the JWT is rejected.
     package static func readSigned(
         _ response: HTTPResponse, subject: String, validation: IDTokenValidation, keys: JWKSet,
         clientSecret: Secret? = nil
@@ -48,7 +47,7 @@ package enum UserInfo {
             let token = String(validating: response.body, as: UTF8.self)
         else {
             throw .invalidResponse(
-                member: "jwt_expected", reason: "the userinfo response is not signed although that was registered")
+                member: "jwt_expected", reason: "the registration requires a signed userinfo response")
         }
         let claims: JSONObject
         do throws(IDTokenError) {

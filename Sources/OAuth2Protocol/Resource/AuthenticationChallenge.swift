@@ -1,13 +1,13 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import StrictJSON
 
-/// One way of authenticating that a server offers in `WWW-Authenticate`.
+/// One challenge of a `WWW-Authenticate` field.
 ///
 /// [RFC 9110 section 11.6.1](https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1),
 /// [RFC 6750 section 3](https://www.rfc-editor.org/rfc/rfc6750#section-3)
 package struct AuthenticationChallenge: Sendable, Equatable {
-    /// The most bytes of field values that are read.
+    /// The maximum size of the field values in bytes.
     package static let maximumSize = 64 * 1024
 
     /// The scheme in lower case: `bearer`, `dpop`, `basic`.
@@ -27,9 +27,9 @@ package struct AuthenticationChallenge: Sendable, Equatable {
         return reader.challenges() ?? []
     }
 
-    /// The claims that the next sign-in has to ask for, as a JSON object; `nil` if none are demanded.
+    /// The claims that the next sign-in must request, as a JSON object; `nil` if the server requires no claims.
     ///
-    /// Entra's continuous access evaluation sends them in base64; other servers of the same kind as they are.
+    /// Entra's continuous access evaluation sends them in base64; similar servers send them unencoded.
     package var claims: String? {
         guard let value = parameters["claims"] else { return nil }
         if Self.isObject(value) { return value }
@@ -50,7 +50,7 @@ package struct AuthenticationChallenge: Sendable, Equatable {
 
     private static func isObject(_ text: String) -> Bool { (try? JSONValue(parsing: text))?.object != nil }
 
-    /// Returns the error in the challenge; `nil` without one.
+    /// Returns the error in the challenge, or `nil` if it contains no error.
     func error(status: Int) -> ProviderError? {
         guard let code = parameters["error"], !code.isEmpty else { return nil }
         var error = ProviderError(
@@ -123,7 +123,7 @@ private struct ChallengeReader {
         return parameter(name)
     }
 
-    /// Reads `= value` and keeps it with the last challenge.
+    /// Reads `= value` and adds it to the last challenge.
     private mutating func parameter(_ name: String) -> Bool {
         guard peek == UInt8(ascii: "=") else { return false }
         index += 1

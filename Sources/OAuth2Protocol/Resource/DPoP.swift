@@ -1,23 +1,23 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 import StrictJSON
 
-/// Proofs that the sender of a token has the key that the token is bound to.
+/// Proofs that the sender of a token has the key to which the token is bound.
 ///
 /// [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449)
 package enum DPoP {
     /// Returns the request with a new proof in its `DPoP` field and, for a resource, the token in its `Authorization` field.
     ///
-    /// Every request needs a new proof, a repeated one too.
+    /// Every request needs a new proof, even a repeated one.
     ///
     /// - Parameters:
-    ///   - accessToken: the token for a resource; nil at the token endpoint.
-    ///   - nonce: the server's last nonce.
+    ///   - accessToken: The token for a resource; `nil` at the token endpoint.
+    ///   - nonce: The server's last nonce.
     ///   - now: Seconds since 1970.
     ///   - random: Returns the given number of unpredictable bytes.
-    /// - Throws: ``OAuth2Error/configuration(_:)`` if the address is not https or the proof cannot be signed; what `random`
-    ///   throws.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the URL is not https or the proof cannot be signed; any error
+    ///   that `random` throws.
     package static func signed(
         _ request: HTTPRequest, key: SigningKey, accessToken: Secret? = nil, nonce: String? = nil, now: Double,
         allowsLoopbackHTTP: Bool = false, random: (Int) throws -> [UInt8] = SecureRandom.bytes
@@ -42,12 +42,12 @@ package enum DPoP {
         random: (Int) throws -> [UInt8]
     ) throws -> Secret {
         guard let target = target(url) else {
-            throw OAuth2Error.configuration("no proof can be made for the address \(url.addressWithoutQuery)")
+            throw OAuth2Error.configuration("cannot create a proof for the URL \(url.addressWithoutQuery)")
         }
         var claims: JSONObject = ["htm": .string(method.rawValue), "htu": .string(target)]
         if let accessToken { claims["ath"] = .string(hash(of: accessToken)) }
         if let nonce { claims["nonce"] = .string(nonce) }
-        // The header contains the public members of the key, without its name.
+        // The header contains the public members of the key, without its key ID.
         var signer = key.key
         signer.keyID = nil
         var publicKey = key.key.publicJSON
@@ -96,11 +96,11 @@ package enum DPoP {
     }
 }
 
-/// The nonces that servers sent, each for its origin alone: the token endpoint's never goes to a resource.
+/// The nonces of servers, each only for its origin: a resource never receives the nonce of the token endpoint.
 ///
 /// [RFC 9449 sections 8.2 and 9](https://www.rfc-editor.org/rfc/rfc9449#section-8.2)
 package struct DPoPNonces: Sendable, Equatable {
-    /// How many origins are remembered; the one unused for longest goes first.
+    /// The maximum number of origins. The least recently used origin is removed first.
     package static let capacity = 32
     /// The maximum size of a saved nonce in bytes.
     static let maximumSize = 1024

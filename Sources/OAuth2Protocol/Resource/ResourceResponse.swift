@@ -1,31 +1,32 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 
-/// What to do with a response of a resource server.
+/// The action after a response of a resource server.
 ///
 /// [RFC 6750 section 3.1](https://www.rfc-editor.org/rfc/rfc6750#section-3.1),
 /// [RFC 9470](https://www.rfc-editor.org/rfc/rfc9470), [RFC 9449 section 9](https://www.rfc-editor.org/rfc/rfc9449#section-9)
 package enum ResourceResponse: Sendable, Equatable {
-    /// It is for the caller as it stands.
+    /// Return the response to the caller unchanged.
     case deliver
     /// Refresh the access token and send the request again, once.
     case refreshAndRetry
     /// Send the request again, once, with this nonce in a new proof.
     case retryWithNonce(String)
-    /// The access token lacks this scope, if the server names it. The client never widens a scope without a request.
+    /// The access token lacks a scope: this one, if the server names it. The client never requests more scope on its
+    /// own.
     case needsScope(Scope?)
-    /// The user has to sign in again: with one of these authentication context classes, not longer ago than so many
+    /// The user has to sign in again: with one of these authentication context classes, within this maximum age in
     /// seconds, or for the claims in the error.
     case needsSignIn(ProviderError, contextClasses: [String], maximumAge: Int?)
-    /// The server rejects the access token permanently, for this reason if it gives one.
+    /// The server rejects the access token permanently, with this error if it sends one.
     case rejected(ProviderError?)
 
-    /// Decides.
+    /// Returns the action for a response.
     ///
     /// - Parameters:
-    ///   - tokenType: the type of the token that was sent, in lower case.
-    ///   - hasRefreshToken: whether the token can be refreshed.
-    ///   - isRetry: whether the request was sent before; then there is no other retry.
+    ///   - tokenType: The type of the token in the request, in lower case.
+    ///   - hasRefreshToken: Whether the token can be refreshed.
+    ///   - isRetry: Whether the request is a retry; then there is no second retry.
     package static func decide(
         _ response: HTTPResponse, tokenType: String = "bearer", hasRefreshToken: Bool, isRetry: Bool
     ) -> ResourceResponse {
@@ -46,10 +47,10 @@ package enum ResourceResponse: Sendable, Equatable {
         case .useDPoPNonce?:
             guard !isRetry, let nonce = response.fields["DPoP-Nonce"] else { return .rejected(error) }
             return .retryWithNonce(nonce)
-        // The older word of drafts and of servers that never left them.
+        // Drafts of the specification used expired_token, and some servers still send it.
         case .invalidToken?, .expiredToken?, nil:
             guard response.status == 401 else { return .deliver }
-            // Challenges of other schemes alone mean that the server does not accept this type of token: no downgrade.
+            // If all challenges have other schemes, the server does not accept this type of token: no downgrade.
             let isAccepted = challenges.isEmpty || !ours.isEmpty
             return hasRefreshToken && !isRetry && isAccepted ? .refreshAndRetry : .rejected(error)
         default: return response.status == 401 ? .rejected(error) : .deliver
@@ -57,14 +58,14 @@ package enum ResourceResponse: Sendable, Equatable {
     }
 }
 
-/// Putting an access token on a request.
+/// Adds an access token to a request.
 package enum ResourceRequest {
     /// Returns the request with the token in its `Authorization` field, and nowhere else.
     ///
     /// [RFC 6750 section 2.1](https://www.rfc-editor.org/rfc/rfc6750#section-2.1)
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` if the address is not https. Plain http is for loopback only, and only when
-    ///   allowed.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the URL is not https. Plain HTTP requires loopback, and
+    ///   `allowsLoopbackHTTP`.
     package static func authorized(
         _ request: HTTPRequest, accessToken: Secret, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) -> HTTPRequest {
@@ -73,7 +74,7 @@ package enum ResourceRequest {
             || (request.url.scheme?.lowercased() == "http" && allowsLoopbackHTTP && request.url.isLoopback)
         guard isAllowed else {
             throw .configuration(
-                "an access token goes only to https addresses, not to \(request.url.addressWithoutQuery)")
+                "access tokens are sent only to https URLs, not to \(request.url.addressWithoutQuery)")
         }
         var request = request
         request.fields["Authorization"] = "Bearer " + accessToken.value

@@ -1,15 +1,15 @@
 import HTTPExchange
-import Platform
+import LodgePlatform
 
-/// The request that begins a sign-in without a browser: the provider asks the user on the user's own device (CIBA, poll mode).
+/// The request that starts a sign-in without a browser: the user confirms it on their own device (CIBA, poll mode).
 ///
 /// [OpenID Connect Client-Initiated Backchannel Authentication 1.0 section 7.1](https://openid.net/specs/openid-client-initiated-backchannel-authentication-core-1_0.html)
 package struct BackchannelAuthenticationRequest: Sendable {
-    /// How the client names the user.
+    /// The hint that identifies the user.
     package enum Hint: Sendable, Equatable {
         /// A name that the provider knows, such as a mail address: `login_hint`.
         case login(String)
-        /// A token of the provider with the name: `login_hint_token`.
+        /// A token of the provider that identifies the user: `login_hint_token`.
         case loginToken(Secret)
         /// An earlier ID token of the user: `id_token_hint`.
         case idToken(Secret)
@@ -23,10 +23,11 @@ package struct BackchannelAuthenticationRequest: Sendable {
     /// - Parameters:
     ///   - hint: The user.
     ///   - scope: The scope, with `openid`.
-    ///   - bindingMessage: A text that both devices show, so that the user sees that they belong together.
+    ///   - bindingMessage: A message that both devices show, so that the user can verify that they show the same
+    ///     sign-in.
     ///   - parameters: The additional parameters of the provider.
-    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not offer the grant, `openid` is missing, or a scope token or an
-    ///   extra parameter may not be sent.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not support the grant, `openid` is missing, or
+    ///   a scope token or an additional parameter is invalid.
     package init(
         server: AuthorizationServer, client: Client, hint: Hint, scope: Scope, bindingMessage: String? = nil,
         parameters: [String: String] = [:], headers: [String: String] = [:]
@@ -49,11 +50,11 @@ package struct BackchannelAuthenticationRequest: Sendable {
     }
 }
 
-/// What the client needs to poll for the result of a backchannel sign-in, with ``DevicePolling``.
+/// The values for polling the result of a backchannel sign-in, with ``DevicePolling``.
 ///
 /// OpenID Connect Client-Initiated Backchannel Authentication 1.0 section 7.3
 package struct BackchannelAuthentication: Sendable, Equatable {
-    /// The secret with which the client asks for the result: the grant ``TokenRequest/Grant/backchannel(_:)``.
+    /// The secret that the client polls with: the grant ``TokenRequest/Grant/backchannel(_:)``.
     package let requestID: Secret
     /// The lifetime of the request in seconds.
     package let expiresIn: Int

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import JOSE
 import StrictJSON
 
@@ -8,17 +8,17 @@ import StrictJSON
 package enum ClientAssertion {
     /// The value of `client_assertion_type`.
     package static let type = ClientAuthentication.assertionType
-    /// How long an assertion can be used, in seconds.
+    /// The lifetime of an assertion in seconds.
     package static let lifetime: Int64 = 60
 
-    /// Signs an assertion. Every request, a repeated one too, needs a new one.
+    /// Signs an assertion. Every request needs a new one, even a repeated request.
     ///
     /// - Parameters:
-    ///   - audience: the provider's issuer; some older providers want the address of their token endpoint.
+    ///   - audience: The provider's issuer; some older providers require the URL of their token endpoint.
     ///   - now: Seconds since 1970.
     ///   - random: Returns the given number of unpredictable bytes.
-    /// - Throws: ``OAuth2Error/configuration(_:)`` if the secret is shorter than the digest or the key does not fit; what
-    ///   `random` throws.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the secret is shorter than the digest or the key does not fit;
+    ///   any error that `random` throws.
     package static func sign(
         clientID: String, audience: String, key: JWK, algorithm: JWSAlgorithm, now: Double,
         random: (Int) throws -> [UInt8] = SecureRandom.bytes
@@ -32,14 +32,14 @@ package enum ClientAssertion {
 }
 
 extension Client {
-    /// Returns this client with an assertion for one request if it authenticates with a JWT, otherwise itself.
+    /// Returns this client, with an assertion for one request if it authenticates with a JWT.
     ///
     /// - Parameters:
-    ///   - audience: what the assertion is for; the provider's issuer when nil, which is what the specifications settled
-    ///     on. Some older providers want the address of the endpoint.
+    ///   - audience: The audience of the assertion. The default is the provider's issuer, as the current specifications
+    ///     require. Some older providers require the URL of the endpoint.
     ///   - now: Seconds since 1970.
-    /// - Throws: ``OAuth2Error/configuration(_:)`` if it cannot be signed, or the provider has no issuer; what `random`
-    ///   throws.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if it cannot be signed, or the provider has no issuer; any error
+    ///   that `random` throws.
     package func prepared(
         for server: AuthorizationServer, audience: String? = nil, now: Double,
         random: (Int) throws -> [UInt8] = SecureRandom.bytes
@@ -58,7 +58,7 @@ extension Client {
         default: return self
         }
         guard let audience = audience ?? server.issuer ?? server.tokenEndpoint?.absoluteString else {
-            throw OAuth2Error.configuration("the provider has no issuer to address the client assertion to")
+            throw OAuth2Error.configuration("the provider has no issuer for the audience of the client assertion")
         }
         var client = self
         client.authentication = .assertion(

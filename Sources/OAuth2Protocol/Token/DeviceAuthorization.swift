@@ -1,8 +1,8 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import StrictJSON
 
-/// The request that begins the device grant: signing in on another device, for machines without a browser.
+/// The request that starts the device grant: a sign-in on another device, for machines without a browser.
 ///
 /// [RFC 8628 section 3.1](https://www.rfc-editor.org/rfc/rfc8628#section-3.1)
 package struct DeviceAuthorizationRequest: Sendable {
@@ -11,8 +11,8 @@ package struct DeviceAuthorizationRequest: Sendable {
 
     /// Creates the request.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not offer the grant, or a scope token or an extra
-    ///   parameter may not be sent.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not support the grant, or a scope token or an
+    ///   additional parameter is invalid.
     package init(
         server: AuthorizationServer, client: Client, scope: Scope, parameters: [String: String] = [:],
         headers: [String: String] = [:], resources: [String] = []
@@ -23,29 +23,29 @@ package struct DeviceAuthorizationRequest: Sendable {
         var pairs: [FormEncoding.Pair] = scope.isEmpty ? [] : [("scope", server.text(of: scope))]
         pairs += try RequestParameters.resources(resources)
         pairs += try RequestParameters.extra(parameters, besides: Set(pairs.map(\.name)))
-        // Section 3.1 requires the client's name in the form. Many servers require it with HTTP Basic too.
+        // Section 3.1 requires the client_id in the form. Many servers require it with HTTP Basic too.
         request = try client.request(pairs, endpoint: endpoint, headers: headers, namesClient: true)
     }
 }
 
-/// What the user needs to sign in on another device, and what the client needs to ask for the outcome.
+/// The code and URL for the sign-in on another device, and the values for polling.
 ///
 /// [RFC 8628 section 3.2](https://www.rfc-editor.org/rfc/rfc8628#section-3.2)
 package struct DeviceAuthorization: Sendable, Equatable {
-    /// The secret with which the client asks for the outcome.
+    /// The secret that the client polls with.
     package let deviceCode: Secret
-    /// The code that the user types. From the provider: escape control characters before you print it.
+    /// The code that the user enters. The provider sends it: escape control characters before you print it.
     package let userCode: String
-    /// The address that the user visits.
+    /// The URL that the user opens.
     package let verificationURI: URL
-    /// The same with the code in it. Show the code too, so that the user can compare (section 3.3.1).
+    /// The URL with the code. Show the code too, so that the user can compare it (section 3.3.1).
     package let verificationURIComplete: URL?
     /// The lifetime of the codes in seconds.
     package let expiresIn: Int
-    /// How many seconds to wait between polls, at least one.
+    /// The seconds between polls, at least one.
     package let interval: Int
 
-    /// The maximum length of a code that a user types, in bytes.
+    /// The maximum length of a user code in bytes.
     static let maximumUserCodeSize = 128
 
     private static let knownMembers: Set<String> = [
@@ -55,7 +55,7 @@ package struct DeviceAuthorization: Sendable, Equatable {
 
     /// Reads the response.
     ///
-    /// - Parameter quirks: ``TokenResponse/ResponseQuirks/strict`` refuses Google's `verification_url`.
+    /// - Parameter quirks: ``TokenResponse/ResponseQuirks/strict`` rejects Google's `verification_url`.
     package static func read(
         _ response: HTTPResponse, quirks: TokenResponse.ResponseQuirks = .providers, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) -> DeviceAuthorization {
@@ -81,7 +81,7 @@ package struct DeviceAuthorization: Sendable, Equatable {
 }
 
 extension DeviceAuthorization: Redacted {
-    /// The address and the user's code; not the device's, which is a secret.
+    /// The URL and the user code, but not the device code, which is a secret.
     package var description: String {
         "\(verificationURI.absoluteString) with the code \(quoted(userCode))"
     }

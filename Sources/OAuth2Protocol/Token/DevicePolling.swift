@@ -1,7 +1,7 @@
 import HTTPExchange
 
-/// When to ask for the outcome of a device grant or a backchannel sign-in, and what a response means. Times are seconds of a clock that only goes
-/// forward and also counts while the machine sleeps; the caller waits, this decides.
+/// The schedule of the polls of a device grant or a backchannel sign-in. It reads the responses, and the caller waits.
+/// Times are seconds of a monotonic clock that includes the time when the machine sleeps.
 ///
 /// [RFC 8628 sections 3.4 and 3.5](https://www.rfc-editor.org/rfc/rfc8628#section-3.5)
 package struct DevicePolling: Sendable, Equatable {
@@ -11,13 +11,13 @@ package struct DevicePolling: Sendable, Equatable {
         case response(HTTPResponse)
         /// No response arrived in time.
         case timedOut
-        /// No connection, or it broke.
+        /// The connection failed or was interrupted.
         case connectionFailed
     }
 
-    /// What to do next.
+    /// The next step.
     package enum Step: Sendable, Equatable {
-        /// Poll at this time, not before.
+        /// Poll at this time, not earlier.
         case poll(at: Double)
         /// Poll immediately, with this nonce in the proof (RFC 9449 section 8).
         case pollWithNonce(String)
@@ -25,18 +25,18 @@ package struct DevicePolling: Sendable, Equatable {
         case tokens(TokenResponse)
         /// The user, or the provider, denied the request.
         case denied
-        /// Too late. Do not start again without a request: the user may be gone.
+        /// The code expired. Request a new code only if the user wants one.
         case expired
-        /// It failed for another reason.
+        /// The sign-in failed for another reason.
         case failed(OAuth2Error)
     }
 
-    /// The longest wait between polls, in seconds, that failures lead to.
+    /// The maximum time between polls after errors, in seconds.
     static let longestBackOff: Double = 60
 
     /// When the codes expire.
     package let deadline: Double
-    /// How many seconds lie between polls now.
+    /// The current number of seconds between polls.
     package private(set) var interval: Double
     private var backOff: Double
     private let expectation: TokenResponse.Expectation
@@ -52,7 +52,7 @@ package struct DevicePolling: Sendable, Equatable {
             lifetime: authorization.expiresIn, interval: authorization.interval, now: now, expectation, quirks)
     }
 
-    /// Creates the polling for a backchannel sign-in that began at this time.
+    /// Creates the polling for a backchannel sign-in that started at this time.
     package init(
         _ authentication: BackchannelAuthentication, now: Double,
         expecting expectation: TokenResponse.Expectation = .init(),
@@ -78,11 +78,11 @@ package struct DevicePolling: Sendable, Equatable {
 
     /// Returns the step after a poll.
     ///
-    /// - Parameter now: when the response came, or was given up.
+    /// - Parameter now: The time when the response arrived or the request failed.
     package mutating func next(_ event: Event, now: Double) -> Step {
         switch event {
         case .timedOut:
-            // Section 3.5: fewer requests after a time-out, for all later polls.
+            // Section 3.5: after a timeout, poll less often until the end.
             interval = max(interval, min(interval * 2, Self.longestBackOff))
             backOff = interval
             return wait(interval, now)
@@ -99,19 +99,19 @@ package struct DevicePolling: Sendable, Equatable {
             failure = error
         }
         guard case .provider(let error) = failure else {
-            // The user may still be signing in: one bad gateway does not end the sign-in. A response with status 200
-            // used the code up.
+            // The user may still be signing in: one error of a gateway does not end the sign-in. A response with status
+            // 200 has redeemed the code.
             return failure.isTransient ? retry(after: failure.retryAfter, failure, now) : .failed(failure)
         }
         let retryAfter = (error.retryAfter ?? .zero) / .seconds(1)
-        // The code of the error counts, not the status: 200, 400, 403 and 428 are seen.
+        // Use the error code, not the status: providers send 200, 400, 403 and 428.
         switch error.code {
         case .authorizationPending:
             backOff = interval
             usedNonce = false
             return wait(max(interval, retryAfter), now)
         case .slowDown:
-            // Five seconds more for all later polls. GitHub sends its own interval: the larger one applies.
+            // Add five seconds to the interval of all later polls. GitHub sends its own interval: use the larger one.
             interval = max(interval + 5, min((error.interval ?? .zero) / .seconds(1), 3600))
             backOff = interval
             return wait(max(interval, retryAfter), now)
@@ -125,7 +125,8 @@ package struct DevicePolling: Sendable, Equatable {
         }
     }
 
-    /// Waits longer each time while the provider cannot be reached. When time runs out over it, that failure is the reason.
+    /// Returns the next poll after an error, with a growing delay. If the code expires before this poll, the error is
+    /// the reason.
     private mutating func retry(after requested: Duration?, _ failure: OAuth2Error?, _ now: Double) -> Step {
         let delay = max(backOff, (requested ?? .zero) / .seconds(1))
         backOff = max(backOff, min(backOff * 2, Self.longestBackOff))

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 
@@ -11,21 +11,21 @@ extension TokenRequest {
         case refreshToken(Secret, scope: Scope?)
         /// The client itself, without a user. For confidential clients only (RFC 6749 section 4.4).
         case clientCredentials(scope: Scope?)
-        /// The code of a device, for one poll (RFC 8628 section 3.4).
+        /// The device code, for one poll (RFC 8628 section 3.4).
         case deviceCode(Secret)
         /// The identifier of a backchannel sign-in, for one poll (CIBA 1.0 section 10.1).
         case backchannel(Secret)
         /// A JWT that another party signed about a user or a client (RFC 7523 section 2.1).
         case jwtBearer(Secret, scope: Scope?)
-        /// A SAML 2.0 assertion as XML; it is sent in base64url (RFC 7522 section 2.1).
+        /// A SAML 2.0 assertion as XML; the request contains it in base64url (RFC 7522 section 2.1).
         case samlBearer(Secret, scope: Scope?)
         /// Another token (RFC 8693).
         case tokenExchange(TokenExchange)
-        /// A user's name and password. Legacy: the client sees the password, no second factor is possible, and current
-        /// practice forbids it (RFC 9700 section 2.4). Here for servers that know nothing else.
+        /// A user's name and password. Legacy: the client sees the password, a second factor is impossible, and RFC
+        /// 9700 section 2.4 forbids it. Only for servers without another grant.
         case password(username: String, Secret, scope: Scope?)
 
-        /// The name on the wire.
+        /// The value of `grant_type`.
         package var name: String {
             switch self {
             case .authorizationCode: "authorization_code"
@@ -66,14 +66,15 @@ extension TokenRequest {
             }
         }
 
-        /// The parameters that belong to the grant, including omitted ones: an actor's token type without an
-        /// actor's token would be rejected by the provider (RFC 8693 section 2.1).
+        /// The parameters that only the grant sets, even if it omits them: providers reject `actor_token_type` without
+        /// `actor_token` (RFC 8693 section 2.1).
         var ownParameters: Set<String> {
             guard case .tokenExchange = self else { return [] }
             return ["actor_token", "actor_token_type"]
         }
 
-        /// What the response must have, as far as the grant decides it. Whether an ID token is due is the caller's knowledge.
+        /// The required contents of the response, as far as the grant determines them. The caller knows whether to
+        /// expect an ID token.
         package var expectation: TokenResponse.Expectation {
             var expectation = TokenResponse.Expectation()
             if case .tokenExchange(let exchange) = self {
@@ -86,11 +87,11 @@ extension TokenRequest {
     }
 }
 
-/// A token that is exchanged for another: for delegation or impersonation.
+/// The exchange of a token for another one, for delegation or impersonation.
 ///
 /// [RFC 8693 section 2.1](https://www.rfc-editor.org/rfc/rfc8693#section-2.1)
 package struct TokenExchange: Sendable, Equatable {
-    /// A token and what kind it is.
+    /// A token and its type.
     package struct TypedToken: Sendable, Equatable {
         /// The token.
         package var token: Secret
@@ -113,17 +114,17 @@ package struct TokenExchange: Sendable, Equatable {
     /// The type of JWTs.
     package static let jwtType = "urn:ietf:params:oauth:token-type:jwt"
 
-    /// Whose token it is.
+    /// The token of the subject.
     package var subject: TypedToken
     /// The token of the party that acts for the subject.
     package var actor: TypedToken?
-    /// The type of the token wanted; the provider chooses when nil.
+    /// The type of the requested token. If `nil`, the provider selects it.
     package var requestedType: String?
-    /// The services that the token is for, by address. Absolute, without fragment.
+    /// The absolute URLs of the services that the token is for, without fragment.
     package var resources: [String] = []
-    /// The services that the token is for, by the names that the provider gives them.
+    /// The services that the token is for, by their names at the provider.
     package var audiences: [String] = []
-    /// The scope wanted.
+    /// The requested scope.
     package var scope: Scope?
 
     /// Creates an exchange of this token.

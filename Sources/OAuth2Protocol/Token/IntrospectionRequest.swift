@@ -1,8 +1,8 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import StrictJSON
 
-/// Asks the provider whether a token is valid. For resource servers; they authenticate as clients.
+/// A request to the provider whether a token is valid. For resource servers, which authenticate as clients.
 ///
 /// [RFC 7662](https://www.rfc-editor.org/rfc/rfc7662)
 package struct IntrospectionRequest: Sendable {
@@ -11,7 +11,7 @@ package struct IntrospectionRequest: Sendable {
 
     /// Creates the request.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not offer it.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not support introspection.
     package init(
         _ token: Secret, hint: RevocationRequest.Hint? = nil, server: AuthorizationServer, client: Client
     ) throws(OAuth2Error) {
@@ -27,7 +27,7 @@ package struct IntrospectionRequest: Sendable {
 ///
 /// [RFC 7662 section 2.2](https://www.rfc-editor.org/rfc/rfc7662#section-2.2)
 public struct Introspection: Sendable, Equatable {
-    /// Whether the token is valid now.
+    /// Whether the token is valid.
     public let isActive: Bool
     /// Its scope.
     public let scope: Scope?
@@ -35,12 +35,12 @@ public struct Introspection: Sendable, Equatable {
     public let audience: [String]
     /// When it expires.
     public let expiry: Date?
-    /// All members; none of an inactive token.
+    /// All members, or no members for an inactive token.
     public let members: JSONObject
 
-    /// Reads the response. An inactive token has no other members.
+    /// Reads the response. The members of an inactive token are omitted.
     ///
-    /// - Parameter now: seconds since 1970; a token that is past its expiry is always inactive.
+    /// - Parameter now: Seconds since 1970. An expired token is always inactive.
     package static func read(_ response: HTTPResponse, now: Double) throws(OAuth2Error) -> Introspection {
         guard response.status == 200 else { throw EndpointResponse.failure(response) }
         let object = try ResponseObject(response, unique: ["active", "scope", "aud", "exp", "sub", "iss"])

@@ -1,14 +1,14 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 
-/// Revokes a token.
+/// A request to revoke a token.
 ///
 /// [RFC 7009](https://www.rfc-editor.org/rfc/rfc7009)
 package struct RevocationRequest: Sendable {
     /// The request to send.
     package let request: HTTPRequest
 
-    /// What kind of token it is, as a hint to the provider.
+    /// The type of the token, as a hint to the provider.
     package enum Hint: String, Sendable {
         /// An access token.
         case accessToken = "access_token"
@@ -16,9 +16,9 @@ package struct RevocationRequest: Sendable {
         case refreshToken = "refresh_token"
     }
 
-    /// Creates the request; `nil` if the provider does not offer revocation.
+    /// Creates the request, or returns `nil` if the provider does not support revocation.
     ///
-    /// - Parameter bearer: an access token for providers that want one from public clients.
+    /// - Parameter bearer: An access token, for providers that require one from public clients.
     package init?(
         _ token: Secret, hint: Hint, server: AuthorizationServer, client: Client, bearer: Secret? = nil
     ) throws(OAuth2Error) {
@@ -31,7 +31,7 @@ package struct RevocationRequest: Sendable {
         self.request = request
     }
 
-    /// Reads the response: it returns when the token is gone, and throws why it is not known to be.
+    /// Reads the response. It throws an error unless the provider confirms the revocation.
     package static func read(_ response: HTTPResponse) throws(OAuth2Error) {
         guard !(200...299).contains(response.status) else { return }
         throw EndpointResponse.failure(response)

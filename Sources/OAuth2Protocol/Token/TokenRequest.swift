@@ -1,16 +1,18 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import StrictJSON
 
-/// The HTTP method of a token request. GET is legacy: it puts secrets into URLs, and exists because NXOAuth2's settings had it.
+/// The HTTP method of a token request.
+///
+/// Use POST. GET puts secrets into URLs; it exists only for settings of NXOAuth2Client.
 public enum TokenRequestMethod: String, Sendable, Equatable, Codable {
-    /// A form in the body.
+    /// POST, with the parameters as a form in the body.
     case post = "POST"
-    /// The same parameters in the query.
+    /// GET, with the parameters in the query of the URL.
     case get = "GET"
 }
 
-/// A request to the token endpoint, and to the endpoints that authenticate the client the same way.
+/// A request to the token endpoint.
 ///
 /// [RFC 6749 sections 2.3 and 3.2](https://www.rfc-editor.org/rfc/rfc6749#section-3.2)
 package struct TokenRequest: Sendable {
@@ -22,10 +24,10 @@ package struct TokenRequest: Sendable {
     /// Creates the request.
     ///
     /// - Parameters:
-    ///   - parameters: additional parameters of the provider; protocol parameters are rejected.
-    ///   - headers: additional header fields of the provider.
-    ///   - resources: the services that the tokens are for: absolute addresses without fragment (RFC 8707).
-    ///   - authorizationDetails: what is requested in addition to a scope: objects with a `type` (RFC 9396).
+    ///   - parameters: Additional parameters for the provider. A parameter of the protocol causes an error.
+    ///   - headers: Additional header fields for the provider.
+    ///   - resources: The services that the tokens are for: absolute URLs without fragment (RFC 8707).
+    ///   - authorizationDetails: The authorization details, in addition to a scope: objects with a `type` (RFC 9396).
     /// - Throws: ``OAuth2Error/configuration(_:)``.
     package init(
         _ grant: Grant, server: AuthorizationServer, client: Client, method: Method = .post,
@@ -43,7 +45,8 @@ package struct TokenRequest: Sendable {
         pairs += try RequestParameters.extra(parameters, besides: grant.ownParameters.union(pairs.map(\.name)))
         var request = try client.request(
             pairs, endpoint: endpoint, method: method == .get ? .get : .post, headers: headers)
-        // The provider may rotate the refresh token. Without the response, the client has no valid one.
+        // The provider may replace the refresh token and invalidate the old one. If the client stopped waiting for the
+        // response, it would have no valid refresh token.
         request.needsResponse = true
         self.request = request
     }

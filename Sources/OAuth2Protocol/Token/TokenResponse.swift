@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import StrictJSON
 
@@ -6,25 +6,25 @@ import StrictJSON
 ///
 /// [RFC 6749 section 5](https://www.rfc-editor.org/rfc/rfc6749#section-5)
 public struct TokenResponse: Sendable, Equatable {
-    /// The longest lifetime that is believed, in seconds: about 68 years.
+    /// The maximum accepted lifetime in seconds, about 68 years.
     package static let maximumLifetime = EndpointResponse.maximumLifetime
 
     /// The access token.
     public var accessToken: Secret
     /// The type, in lower case: `bearer`.
     public var tokenType: String
-    /// The lifetime, when the provider said so. An unknown lifetime is not for ever.
+    /// The lifetime, or `nil` if unknown. An unknown lifetime is not unlimited.
     public var expiresIn: Duration?
-    /// The refresh token, when one came.
+    /// The refresh token, or `nil` if the response does not contain one.
     public var refreshToken: Secret?
-    /// The scope granted; nil means the scope asked for.
+    /// The granted scope; `nil` if it is the requested scope.
     public var scope: Scope?
-    /// The ID token, unchecked.
+    /// The ID token, not validated.
     public var idToken: Secret?
-    /// What else the response has.
+    /// The other members of the response.
     public var additional: JSONObject
 
-    /// Creates a response with only an access token of the type Bearer, such as one that a service issued without OAuth.
+    /// Creates a response with only a Bearer token, such as a token that a service issued without OAuth.
     public init(accessToken: Secret) {
         self.accessToken = accessToken
         tokenType = "bearer"
@@ -46,13 +46,13 @@ extension TokenResponse: Redacted {
         Self.shown(text, hiding: [accessToken, refreshToken, idToken].compactMap { $0?.value })
     }
 
-    /// Returns a value of the provider, unless it repeats a token or is too long for a message.
+    /// Returns a value of the provider for a message, or a replacement if it contains a token or is too long.
     static func shown(_ text: String, hiding tokens: [String]) -> String {
         guard text.utf8.count <= 4096 else { return "(hidden: it has \(text.utf8.count) bytes)" }
         let isRepeated = tokens.contains { $0.utf8.count >= shortestSecret && text.contains($0) }
         return isRepeated ? "(hidden: it repeats a token)" : text
     }
 
-    /// The length in bytes from which a token is a secret: a shorter one can be part of any word.
+    /// The minimum length of a token that is redacted, in bytes: a shorter one can be part of any word.
     static var shortestSecret: Int { 8 }
 }

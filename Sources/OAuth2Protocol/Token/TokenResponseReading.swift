@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import JOSE
 import StrictJSON
@@ -10,7 +10,7 @@ extension TokenResponse {
 
     /// Reads a response of the token endpoint.
     ///
-    /// - Throws: ``OAuth2Error``. An `error` member is an error with any status; redirects are never tokens.
+    /// - Throws: ``OAuth2Error``. An `error` member is an error with any status, and a redirect is always an error.
     package static func read(
         _ response: HTTPResponse, expecting expectation: Expectation = .init(), quirks: ResponseQuirks = .providers
     ) throws(OAuth2Error) -> TokenResponse {
@@ -33,7 +33,7 @@ extension TokenResponse {
             reason: "the content type is \(quoted(type ?? "")), expected application/json")
     }
 
-    /// Returns the response with the specified names of its members.
+    /// Returns the response with the standard names of its members.
     private static func tolerated(_ object: JSONObject, _ quirks: ResponseQuirks) -> JSONObject {
         var object = object
         func rename(_ other: String, _ name: String) {
@@ -80,7 +80,8 @@ extension TokenResponse {
         additional = JSONObject(members.members.filter { !Self.knownMembers.contains($0.name) })
     }
 
-    /// Throws if the token is missing or does not have the shape of a JWT: three parts, the first a JSON object.
+    /// Throws an error if the token is missing or does not look like a JWT: three parts, and the first is a JSON
+    /// object.
     private static func checkIDToken(_ token: Secret?) throws(OAuth2Error) {
         guard let token else {
             throw .invalidResponse(

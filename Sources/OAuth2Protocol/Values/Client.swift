@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 
 /// The authentication of a client at the token endpoint.
@@ -7,9 +7,9 @@ import HTTPExchange
 package enum ClientAuthentication: Sendable, Equatable {
     /// A public client: only its identifier, in the body.
     case none
-    /// HTTP Basic; identifier and secret are form-encoded first, as RFC 6749 section 2.3.1 says.
+    /// HTTP Basic with form-encoded identifier and secret (RFC 6749 section 2.3.1).
     case secretBasic(Secret)
-    /// HTTP Basic with identifier and secret as they are, for servers that do not decode them.
+    /// HTTP Basic with unencoded identifier and secret, for servers that do not decode them.
     case secretBasicRaw(Secret)
     /// Identifier and secret in the body.
     case secretPost(Secret)
@@ -17,7 +17,7 @@ package enum ClientAuthentication: Sendable, Equatable {
     case secretJWT(Secret)
     /// A JWT signed with the client's private key, new for every request. See ``Client/prepared(for:audience:now:random:)``.
     case privateKeyJWT(SigningKey)
-    /// The certificate of the TLS connection; the form names the client (RFC 8705 section 2).
+    /// The certificate of the TLS connection; the form contains the client identifier (RFC 8705 section 2).
     case tlsCertificate
     /// A JWT that was signed for this one request (RFC 7523 section 2.2).
     case assertion(Secret)
@@ -27,9 +27,10 @@ extension ClientAuthentication {
     /// The value of `client_assertion_type`.
     static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
-    /// Creates the method with this registered name. HTTP Basic and the form without a secret are a public client.
+    /// Creates the method with this registered name. A client without a secret is public, even with the name of HTTP
+    /// Basic or the form.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` for another name, or when the method lacks its secret or key.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the name is unknown, or the method lacks its secret or key.
     package init(method: String, secret: Secret? = nil, key: SigningKey? = nil) throws(OAuth2Error) {
         switch (method, secret, key) {
         case ("none", _, _), ("client_secret_basic", nil, _), ("client_secret_post", nil, _): self = .none
@@ -51,7 +52,7 @@ extension ClientAuthentication {
     /// Whether the client authenticates.
     var isConfidential: Bool { self != .none }
 
-    /// Whether it puts the client's identifier into the form.
+    /// Whether the form contains the client identifier.
     var namesClientInForm: Bool {
         switch self {
         case .secretBasic, .secretBasicRaw: false
@@ -59,11 +60,11 @@ extension ClientAuthentication {
         }
     }
 
-    /// Returns the method for a secret at a provider that announces these methods.
+    /// Returns the method for a client with a secret, from the methods that a provider announces.
     ///
-    /// A provider that announces nothing takes HTTP Basic (RFC 8414 section 2).
+    /// The default is HTTP Basic if the provider announces no methods (RFC 8414 section 2).
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` if none of them takes a secret.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if no method uses a secret.
     package static func secret(_ secret: Secret, announced methods: [String]?) throws(OAuth2Error)
         -> ClientAuthentication
     {
@@ -71,7 +72,7 @@ extension ClientAuthentication {
         if methods.contains("client_secret_basic") { return .secretBasic(secret) }
         if methods.contains("client_secret_post") { return .secretPost(secret) }
         throw .configuration(
-            "the provider does not take a client secret; it takes " + methods.joined(separator: ", "))
+            "the provider does not support a client secret; it supports " + methods.joined(separator: ", "))
     }
 }
 
@@ -79,7 +80,7 @@ extension ClientAuthentication {
 package struct Client: Sendable, Equatable {
     /// The client identifier.
     package var id: String
-    /// How it authenticates.
+    /// The authentication of the client.
     package var authentication: ClientAuthentication
 
     /// Creates a client, public by default.
@@ -90,7 +91,7 @@ package struct Client: Sendable, Equatable {
 }
 
 extension Client {
-    /// The credentials of HTTP Basic, in base64; `nil` for another authentication.
+    /// The credentials of HTTP Basic in base64; `nil` for other methods.
     ///
     /// See RFC 6749 section 2.3.1.
     package var basicCredentials: Secret? {

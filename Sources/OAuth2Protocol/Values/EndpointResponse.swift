@@ -1,10 +1,10 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import StrictJSON
 
-/// The parts that the responses of all protocol endpoints share.
+/// Readers for the responses of all protocol endpoints.
 enum EndpointResponse {
-    /// The maximum lifetime in seconds; a longer one is shortened to this.
+    /// The maximum lifetime in seconds; a longer one is reduced to this.
     static let maximumLifetime = 2_147_483_647
 
     /// Returns the media type without parameters, in lower case.
@@ -22,7 +22,7 @@ enum EndpointResponse {
         return JSONObject(pairs.map { JSONObject.Member(name: $0.name, value: .string($0.value)) })
     }
 
-    /// Throws the status of a response that is not 200, where an OAuth error is not expected.
+    /// Throws an error if the status is not 200, for endpoints that send no OAuth errors.
     static func checkStatus(_ response: HTTPResponse) throws(OAuth2Error) {
         guard response.status == 200 else {
             throw .http(status: response.status, retryAfter: response.retryDelay)

@@ -1,31 +1,31 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 
-/// The rule for every address that secrets are sent to.
+/// The rules for every URL that receives secrets.
 package enum EndpointURL {
-    /// Checks an address: absolute, https, with a host, without user, password, fragment and white space. Plain http is for
-    /// loopback only, and only when allowed.
+    /// Returns the URL in a string if it is absolute, uses https, and has a host, but no user, password, fragment or
+    /// white space. Plain HTTP requires loopback, and `allowsLoopbackHTTP`.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` with the name and the expected value.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` with the name and the reason.
     package static func check(_ text: String, name: String, allowsLoopbackHTTP: Bool) throws(OAuth2Error) -> URL {
         func rejection(_ expected: String) -> OAuth2Error {
             .configuration("\(name) is \(text.isEmpty ? "empty" : quoted(text)); expected \(expected)")
         }
         guard let url = url(text), let scheme = url.scheme?.lowercased(),
             let host = url.host(percentEncoded: true), !host.isEmpty
-        else { throw rejection("an absolute https address") }
+        else { throw rejection("an absolute https URL") }
         guard url.user == nil, url.password == nil else {
             // The text can contain a password.
-            throw .configuration("\(name) contains a user or a password; expected an address without them")
+            throw .configuration("\(name) contains a user or a password; expected a URL without them")
         }
-        guard !text.utf8.contains(UInt8(ascii: "#")) else { throw rejection("an address without a fragment") }
+        guard !text.utf8.contains(UInt8(ascii: "#")) else { throw rejection("a URL without a fragment") }
         switch scheme {
         case "https": return url
         case "http" where url.isLoopback:
-            guard allowsLoopbackHTTP else { throw rejection("https; plain http on this machine is not allowed here") }
+            guard allowsLoopbackHTTP else { throw rejection("https; plain http is not allowed, even on this machine") }
             return url
         case "http": throw rejection("https; plain http is only for this machine")
-        default: throw rejection("an https address")
+        default: throw rejection("an https URL")
         }
     }
 

@@ -2,8 +2,8 @@ import StrictJSON
 
 /// The value that a check rejected: the claim or parameter, the expected value and the received value.
 ///
-/// Values are visible text: quoted, escaped and at most 200 characters long. A secret value, such as a nonce or a state, is
-/// never part of it.
+/// Values are safe to print: quoted, escaped and at most 200 characters long. A secret value, such as a nonce or a
+/// state, is never part of it.
 package struct Evidence: Sendable, Equatable, CustomStringConvertible {
     /// The name of the claim, header member or parameter.
     package let name: String
@@ -12,7 +12,7 @@ package struct Evidence: Sendable, Equatable, CustomStringConvertible {
     /// The received value, or `nil` if it is secret.
     package let received: String?
 
-    /// Creates evidence with visible text.
+    /// Creates evidence with printable values.
     init(_ name: String, expected: String? = nil, received: String? = nil) {
         self.name = name
         self.expected = expected
@@ -24,7 +24,7 @@ package struct Evidence: Sendable, Equatable, CustomStringConvertible {
         self.init(name, expected: expected, received: Self.visible(received))
     }
 
-    /// Returns a JSON value as visible text, or "nothing" if the value is missing.
+    /// Returns a JSON value as a printable string, or "nothing" if the value is missing.
     static func visible(_ value: JSONValue?) -> String {
         guard let value else { return "nothing" }
         if let text = value.string { return quoted(text) }

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import JOSE
 import StrictJSON
 
@@ -40,17 +40,17 @@ public struct IDTokenError: Error, Sendable, Equatable {
     public enum Kind: String, Sendable {
         /// Not a JWT.
         case malformed
-        /// None came although `openid` was requested.
+        /// The response has no ID token although the scope contains `openid`.
         case missing = "id_token_missing"
-        /// Signed with an algorithm that is not allowed here.
+        /// The signature algorithm is not allowed.
         case algorithmNotAllowed = "alg_not_allowed"
-        /// A critical header that this client does not know.
+        /// A critical header that this client does not support.
         case criticalUnsupported = "crit_unsupported"
-        /// A token of another kind.
+        /// A token of another type.
         case typeMismatch = "typ_mismatch"
         /// An encrypted or nested token.
         case contentTypeUnsupported = "cty_unsupported"
-        /// The header is not a JSON object, or breaks a rule.
+        /// The header is not a JSON object, or is invalid.
         case header
         /// The claims are not a JSON object, or a security claim is a duplicate.
         case claims
@@ -64,11 +64,11 @@ public struct IDTokenError: Error, Sendable, Equatable {
         case subjectType = "sub_type"
         /// The subject is empty, longer than 255 characters or not ASCII.
         case subjectInvalid = "sub_invalid"
-        /// Another subject than before the refresh.
+        /// The subject differs from the subject before the refresh.
         case subjectMismatch = "refresh_sub_mismatch"
         /// No audience.
         case audienceMissing = "aud_missing"
-        /// The audience is neither a string nor strings.
+        /// The audience is neither a string nor an array of strings.
         case audienceType = "aud_type"
         /// Issued for another client.
         case audienceMismatch = "aud_mismatch"
@@ -82,51 +82,51 @@ public struct IDTokenError: Error, Sendable, Equatable {
         case expiryType = "exp_type"
         /// Expired.
         case expired
-        /// No time of issue.
+        /// No issue time.
         case issuedAtMissing = "iat_missing"
-        /// The time of issue is not a number.
+        /// The issue time is not a number.
         case issuedAtType = "iat_type"
         /// Issued in the future.
         case issuedAtInFuture = "iat_in_future"
-        /// The earliest time is not a number.
+        /// The time in `nbf` is not a number.
         case notBeforeType = "nbf_type"
         /// Not valid yet.
         case notYetValid = "not_yet_valid"
-        /// No nonce although one was sent.
+        /// No nonce although the request had one.
         case nonceMissing = "nonce_missing"
         /// Another nonce.
         case nonceMismatch = "nonce_mismatch"
-        /// A nonce although none was sent.
+        /// A nonce although the request did not contain one.
         case nonceUnexpected = "nonce_unexpected"
-        /// No time of log-in although a greatest age was requested.
+        /// No sign-in time although the request had a maximum age.
         case authenticationTimeMissing = "auth_time_missing"
-        /// The time of log-in is not a number.
+        /// The sign-in time is not a number.
         case authenticationTimeType = "auth_time_type"
-        /// The log-in is older than requested.
+        /// The sign-in is older than the requested maximum age.
         case authenticationTimeTooOld = "auth_time_too_old"
-        /// Another time of log-in than before the refresh.
+        /// The sign-in time differs from the time before the refresh.
         case authenticationTimeChanged = "refresh_auth_time_mismatch"
-        /// None of the authentication context classes that were required.
+        /// Not one of the required authentication context classes.
         case contextClassMismatch = "acr_mismatch"
-        /// The methods of log-in are not strings.
+        /// The authentication methods are not strings.
         case methodsType = "amr_type"
         /// Issued for another access token.
         case accessTokenHashMismatch = "at_hash_mismatch"
-        /// No hash of the access token although both were sent together.
+        /// No hash of the access token, although the response contains both.
         case accessTokenHashMissing = "at_hash_missing"
         /// Issued for another code.
         case codeHashMismatch = "c_hash_mismatch"
-        /// No hash of the code although both were sent together.
+        /// No hash of the code, although the response contains both.
         case codeHashMissing = "c_hash_missing"
-        /// No key of the provider verifies it.
+        /// No key of the provider verifies the token.
         case keyNotFound = "key_not_found"
         /// The signature is wrong.
         case signature
-        /// The client secret is too short for the algorithm, or the key too weak.
+        /// The client secret is too short for the algorithm, or the key is too weak.
         case weakKey = "weak_key"
     }
 
-    /// Whether the provider may have new keys: fetch its key set again, once, and validate once more.
+    /// Whether the provider may have new keys. If so, fetch its key set once more and validate again.
     public var suggestsNewKeys: Bool { kind == .keyNotFound || kind == .signature }
 
     /// The reason, with the expected and the received value.
@@ -134,14 +134,14 @@ public struct IDTokenError: Error, Sendable, Equatable {
 
     private var reason: String {
         switch kind {
-        case .expired: "it has expired; if it is fresh, this machine's clock is wrong"
-        case .issuedAtInFuture, .notYetValid: "it is from the future; if it is not, this machine's clock is wrong"
+        case .expired: "it has expired; if it is new, this machine's clock is wrong"
+        case .issuedAtInFuture, .notYetValid: "it was issued in the future; if not, this machine's clock is wrong"
         case .issuerMismatch: "it comes from another issuer"
         case .audienceMismatch, .authorizedPartyMismatch: "it was issued for another client"
         case .subjectMismatch: "it is about another user"
         case .accessTokenHashMismatch: "it was issued for another access token"
         case .nonceMismatch, .nonceMissing: "it does not belong to this sign-in"
-        case .missing: "the provider sent none although openid was requested"
+        case .missing: "the provider sent no ID token although openid was requested"
         case .signature, .keyNotFound: "no key of the provider verifies its signature"
         case .weakKey: "the client secret is too short to verify its signature"
         default: "it fails the check \(kind.rawValue)"

@@ -1,6 +1,6 @@
-import Platform
+import LodgePlatform
 
-/// An error code of a provider. The set is open: unknown codes stay unchanged.
+/// An error code of a provider. The set is open: unknown codes are preserved.
 public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
     /// The code on the wire.
     public let rawValue: String
@@ -12,23 +12,23 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let invalidRequest = ErrorCode(rawValue: "invalid_request")
     /// The client is unknown or did not authenticate.
     public static let invalidClient = ErrorCode(rawValue: "invalid_client")
-    /// The code or the refresh token is invalid, expired, revoked or another client's.
+    /// The code or the refresh token is invalid, expired, revoked, or belongs to another client.
     public static let invalidGrant = ErrorCode(rawValue: "invalid_grant")
-    /// The client may not use this grant.
+    /// The client is not allowed to use this grant.
     public static let unauthorizedClient = ErrorCode(rawValue: "unauthorized_client")
-    /// The provider does not know this grant.
+    /// The provider does not support this grant.
     public static let unsupportedGrantType = ErrorCode(rawValue: "unsupported_grant_type")
     /// The scope is unknown or too wide.
     public static let invalidScope = ErrorCode(rawValue: "invalid_scope")
     /// The user, or the provider, denied the request.
     public static let accessDenied = ErrorCode(rawValue: "access_denied")
-    /// The provider had an unexpected condition.
+    /// The provider encountered an unexpected condition.
     public static let serverError = ErrorCode(rawValue: "server_error")
     /// The provider is overloaded or in maintenance.
     public static let temporarilyUnavailable = ErrorCode(rawValue: "temporarily_unavailable")
     /// The user has to act (OpenID Connect Core 3.1.2.6).
     public static let interactionRequired = ErrorCode(rawValue: "interaction_required")
-    /// The user has to log in.
+    /// The user has to sign in.
     public static let loginRequired = ErrorCode(rawValue: "login_required")
     /// The user has to consent.
     public static let consentRequired = ErrorCode(rawValue: "consent_required")
@@ -37,11 +37,11 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
     /// The access token is expired or revoked (RFC 6750).
     public static let invalidToken = ErrorCode(rawValue: "invalid_token")
 
-    /// The device's code has not been entered yet (RFC 8628).
+    /// The user has not entered the user code yet (RFC 8628).
     public static let authorizationPending = ErrorCode(rawValue: "authorization_pending")
-    /// The device asks too often (RFC 8628).
+    /// The client polls too often (RFC 8628).
     public static let slowDown = ErrorCode(rawValue: "slow_down")
-    /// The device's code is too old (RFC 8628).
+    /// The device code has expired (RFC 8628).
     public static let expiredToken = ErrorCode(rawValue: "expired_token")
     /// The resource is unknown or not allowed (RFC 8707).
     public static let invalidTarget = ErrorCode(rawValue: "invalid_target")
@@ -49,18 +49,18 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let invalidAuthorizationDetails = ErrorCode(rawValue: "invalid_authorization_details")
     /// The provider cannot revoke this kind of token (RFC 7009).
     public static let unsupportedTokenType = ErrorCode(rawValue: "unsupported_token_type")
-    /// The access token's scope does not reach (RFC 6750).
+    /// The scope of the access token is insufficient (RFC 6750).
     public static let insufficientScope = ErrorCode(rawValue: "insufficient_scope")
-    /// The user must log in with a stronger method or again (RFC 9470).
+    /// The user must sign in again, or with a stronger method (RFC 9470).
     public static let insufficientUserAuthentication = ErrorCode(rawValue: "insufficient_user_authentication")
-    /// The access token lacks claims that the resource wants; how Entra asks for conditional access.
+    /// The access token lacks claims that the resource requires, as in Entra's Conditional Access.
     public static let insufficientClaims = ErrorCode(rawValue: "insufficient_claims")
     /// The proof needs the nonce in this response (RFC 9449).
     public static let useDPoPNonce = ErrorCode(rawValue: "use_dpop_nonce")
     /// The proof is not valid (RFC 9449).
     public static let invalidDPoPProof = ErrorCode(rawValue: "invalid_dpop_proof")
 
-    /// Whether the remedy is that the user signs in again.
+    /// Whether the user has to sign in or act.
     public var needsInteraction: Bool {
         [.invalidGrant, .interactionRequired, .loginRequired, .consentRequired, .accountSelectionRequired].contains(
             self)
@@ -76,17 +76,17 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
 public struct ProviderError: Error, Sendable, Equatable {
     /// The code.
     public var code: ErrorCode
-    /// The provider's text. Escape control characters before you print it.
+    /// The provider's error description. Escape control characters before you print it.
     public var explanation: String?
     /// The page that explains the error. Open it only on request.
     public var uri: String?
     /// The HTTP status of the response, or `nil` in a redirect.
     public var status: Int?
-    /// The provider's identifier of the request, for its support.
+    /// The provider's identifier of the request, for support.
     public var correlationID: String?
     /// The provider's detailed reason, such as Entra's `bad_token` or `consent_required`.
     public var subcode: String?
-    /// The claims that the next sign-in must ask for, as Entra's conditional access sends them: a JSON object.
+    /// The claims that the next sign-in must ask for, as Entra's Conditional Access sends them: a JSON object.
     public var claims: String?
     /// The time between polls of the device grant, from `slow_down`.
     public var interval: Duration?
@@ -107,7 +107,7 @@ public struct ProviderError: Error, Sendable, Equatable {
 }
 
 extension ProviderError: Redacted {
-    /// The code and the status, without the provider's free text: that may repeat secrets.
+    /// The code and the status, without the provider's free text, which can contain secrets.
     public var description: String {
         let code = quoted(code.rawValue)
         return status.map { "\(code) with HTTP status \($0)" } ?? code
@@ -118,11 +118,11 @@ extension ProviderError: Redacted {
 public enum OAuth2Error: Error, Sendable, Equatable {
     /// The provider sent an error.
     case provider(ProviderError)
-    /// The provider sent this HTTP status and no OAuth error; the delay that it requires, if any.
+    /// The provider sent this HTTP status and no OAuth error; the second value is the required delay, if any.
     case http(status: Int, retryAfter: Duration?)
-    /// The response is not what the specification asks for: the invalid member, or a word for the problem, and the reason.
+    /// The response violates the specification: the invalid member or part, and the reason.
     case invalidResponse(member: String, reason: String)
-    /// The token's type is one that this client does not know how to use.
+    /// This client does not support the type of the token.
     case unsupportedTokenType(String)
     /// The redirect is not the response to this sign-in.
     case redirect(RedirectError)
@@ -133,7 +133,8 @@ public enum OAuth2Error: Error, Sendable, Equatable {
 }
 
 extension OAuth2Error {
-    /// Whether the same request may succeed later: the provider is overloaded, in maintenance or asks to slow down.
+    /// Whether the same request may succeed later: the provider is overloaded, in maintenance, or requires slower
+    /// polling.
     package var isTransient: Bool {
         switch self {
         case .http(let status, _): status == 408 || status == 429 || (500...599).contains(status)
@@ -158,9 +159,9 @@ extension OAuth2Error: CustomStringConvertible {
         switch self {
         case .provider(let error): "the provider responded with \(quoted(error.code.rawValue))"
         case .http(let status, _): "the provider responded with HTTP status \(status)"
-        case .invalidResponse(_, let reason): "the provider's response is not usable: \(reason)"
+        case .invalidResponse(_, let reason): "the provider's response is invalid: \(reason)"
         case .unsupportedTokenType(let type):
-            "the token's type \(quoted(type)) is not one that this client can use"
+            "this client does not support the token type \(quoted(type))"
         case .redirect(let rejection): "the redirect was rejected: \(rejection.explanation)"
         case .idToken(let rejection): "the ID token was rejected: \(rejection.explanation)"
         case .configuration(let reason): reason
@@ -169,19 +170,19 @@ extension OAuth2Error: CustomStringConvertible {
 }
 
 extension ProviderError: LocalizedError {
-    /// The failure in a sentence, for an alert.
+    /// The error in a sentence, for an alert.
     public var errorDescription: String? { "The provider rejected the request." }
     /// The error code in a sentence, without the provider's text.
     public var failureReason: String? { OAuth2Error.provider(self).description.sentence }
 }
 
 extension OAuth2Error: LocalizedError {
-    /// The failure in a sentence, for an alert.
+    /// The error in a sentence, for an alert.
     public var errorDescription: String? {
         switch self {
         case .provider(let error): error.errorDescription
         case .http: "The provider did not accept the request."
-        case .invalidResponse, .unsupportedTokenType: "The provider's response cannot be used."
+        case .invalidResponse, .unsupportedTokenType: "The provider's response is invalid."
         case .redirect(let error): error.errorDescription
         case .idToken(let error): error.errorDescription
         case .configuration: "The request cannot be sent."
@@ -192,7 +193,7 @@ extension OAuth2Error: LocalizedError {
     /// The remedy in a sentence.
     public var recoverySuggestion: String? {
         switch self {
-        case _ where isTransient: retryAfter.map { "Try again in \($0) seconds." } ?? "Try again later."
+        case _ where isTransient: retryAfter.map { "Try again in \($0.wholeSeconds) seconds." } ?? "Try again later."
         case .redirect(let error): error.recoverySuggestion
         case .configuration: "Correct the settings."
         default: nil

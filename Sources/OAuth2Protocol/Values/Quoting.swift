@@ -1,6 +1,7 @@
 import StrictJSON
 
-/// Returns foreign text that is safe to print: in quotation marks, at most 200 characters, with escaped control characters.
+/// Returns a received string that is safe to print: in quotation marks, at most 200 characters, with escaped control
+/// characters.
 func quoted(_ text: String) -> String {
     let scalars = text.unicodeScalars
     let limit = 200

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The reason why a redirect is rejected.
 public struct RedirectError: Error, Sendable, Equatable {
@@ -11,9 +11,9 @@ public struct RedirectError: Error, Sendable, Equatable {
 
     /// A Boolean value that indicates whether the sign-in is over.
     ///
-    /// A redirect with the state of the sign-in and without its issuer is the response of a mix-up attack, or of a provider that does not
-    /// do what its metadata promise. No other response will arrive. To send it, an attacker has to know the state, and then could end the
-    /// sign-in with an error too.
+    /// A redirect with the state of the sign-in and without its issuer comes from a mix-up attack, or from a provider
+    /// that contradicts its metadata. No other response will arrive. To send it, an attacker has to know the state, and
+    /// then could end the sign-in with an error too.
     ///
     /// [RFC 9207 section 2.4](https://www.rfc-editor.org/rfc/rfc9207#section-2.4)
     public var endsSignIn: Bool { provider != nil || kind == .issuerMismatch || kind == .issuerMissing }
@@ -34,9 +34,9 @@ public struct RedirectError: Error, Sendable, Equatable {
 
     /// The checks of a redirect.
     public enum Kind: String, Sendable {
-        /// Another address than the redirect URI of the sign-in.
+        /// The URL differs from the redirect URI of the sign-in.
         case redirectURIMismatch = "redirect_uri_mismatch"
-        /// A broken percent-encoding, or characters that no code has.
+        /// Invalid percent-encoding, or characters that a code cannot contain.
         case malformed
         /// Larger than 64 KiB.
         case tooLarge = "too_large"
@@ -48,13 +48,13 @@ public struct RedirectError: Error, Sendable, Equatable {
         case stateMismatch = "state_mismatch"
         /// The state of a different sign-in than the expected one.
         case differentSignIn = "different_sign_in"
-        /// The issuer is another one (RFC 9207).
+        /// The issuer is different (RFC 9207).
         case issuerMismatch = "iss_mismatch"
-        /// The provider promises its issuer and did not send it (RFC 9207).
+        /// The provider announces the issuer in redirects but did not send it (RFC 9207).
         case issuerMissing = "iss_missing"
         /// Neither a code nor an error.
         case codeMissing = "code_missing"
-        /// A token where only a code may stand.
+        /// A token in a redirect that may contain only a code.
         case unexpectedParameter = "unexpected_parameter"
         /// The sign-in is finished, cancelled or too old.
         case noPendingRequest = "no_pending_request"
@@ -65,16 +65,16 @@ public struct RedirectError: Error, Sendable, Equatable {
 
     private var reason: String {
         switch kind {
-        case .redirectURIMismatch: "the address is not the redirect URI of this sign-in"
-        case .malformed: "the address is not well-formed"
-        case .tooLarge: "the address is too long"
+        case .redirectURIMismatch: "the URL is not the redirect URI of this sign-in"
+        case .malformed: "the URL is malformed"
+        case .tooLarge: "the URL is too long"
         case .duplicateParameter: "a parameter appears twice"
         case .stateMissing: "the state is missing"
         case .stateMismatch: "the state does not match a pending sign-in"
         case .differentSignIn: "it belongs to a different sign-in"
         case .issuerMismatch: "it comes from a different issuer"
-        case .issuerMissing: "the issuer is missing although this provider promises it"
-        case .codeMissing: "there is neither a code nor an error"
+        case .issuerMissing: "the issuer is missing although this provider announces it"
+        case .codeMissing: "it contains neither a code nor an error"
         case .unexpectedParameter: "it contains a token, which was not requested"
         case .noPendingRequest: "no sign-in is waiting for it"
         }
@@ -82,7 +82,7 @@ public struct RedirectError: Error, Sendable, Equatable {
 }
 
 extension RedirectError: LocalizedError {
-    /// The failure in a sentence, for an alert.
+    /// The error in a sentence, for an alert.
     public var errorDescription: String? { "The redirect was rejected." }
     /// The reason in a sentence.
     public var failureReason: String? { explanation.sentence }

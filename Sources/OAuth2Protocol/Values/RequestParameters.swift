@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import StrictJSON
 
@@ -12,7 +12,7 @@ extension URL {
     }
 }
 
-/// Parameters that several requests have, checked.
+/// Checked parameters that several requests share.
 enum RequestParameters {
     /// The parameters that the protocol sets.
     static let reserved: Set<String> = [
@@ -23,7 +23,7 @@ enum RequestParameters {
 
     /// Returns the parameters that settings or callers add, in a stable order.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` for one that the protocol sets itself.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the protocol sets one of the parameters.
     static func extra(
         _ parameters: [String: String], besides used: Set<String>
     ) throws(OAuth2Error) -> [FormEncoding.Pair] {
@@ -40,7 +40,7 @@ enum RequestParameters {
                 !resource.utf8.contains(UInt8(ascii: "#"))
             else {
                 throw .configuration(
-                    "the resource \(quoted(resource)) cannot be requested; expected an absolute address without "
+                    "the resource \(quoted(resource)) cannot be requested; expected an absolute URI without "
                         + "a fragment")
             }
         }

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import HTTPExchange
 import StrictJSON
 
@@ -41,7 +41,7 @@ struct ResponseObject {
 
     subscript(name: String) -> JSONValue? { members[name] }
 
-    /// Returns a string; `nil` if it is missing, empty or not a string.
+    /// Returns a string, or `nil` if it is missing, empty or not a string.
     func text(_ name: String) -> String? { members.text(name) }
 
     func requiredText(_ name: String) throws(OAuth2Error) -> String {
@@ -53,7 +53,7 @@ struct ResponseObject {
 
     /// Returns a string for header fields and URLs: printable ASCII without space. `nil` if it is missing, null or empty.
     ///
-    /// With a space or a line break, the provider could write header fields.
+    /// A space or a line break in it would allow the provider to inject header fields.
     func token(_ name: String) throws(OAuth2Error) -> Secret? {
         guard let value = members[name], !value.isNull else { return nil }
         guard let text = value.string else { throw Self.error(name, "is \(value.kind), expected a string") }
@@ -61,7 +61,7 @@ struct ResponseObject {
         // With one contiguous buffer, the compiler can vectorize the check.
         let isPrintable = text.utf8.withContiguousStorageIfAvailable { $0.allSatisfy { $0 > 0x20 && $0 < 0x7F } }
         guard isPrintable ?? text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw Self.error(name, "has characters that no token may have")
+            throw Self.error(name, "has characters that a token cannot contain")
         }
         return Secret(text)
     }
@@ -98,8 +98,9 @@ extension JSONObject {
         return Double(text)
     }
 
-    /// The seconds between polls (RFC 8628 section 3.2). A string of digits is accepted too: the default could be faster than the
-    /// provider allows. Missing, null, zero and negative mean the default: never a busy loop.
+    /// The seconds between polls (RFC 8628 section 3.2). A string of digits is accepted too, because the default could
+    /// be faster than the provider allows. If the value is missing, null, zero or negative, the default applies, to
+    /// prevent a busy loop.
     var pollingInterval: Int {
         let seconds = seconds("interval") ?? 0
         return seconds > 0 ? Int(min(seconds, 86_400).rounded(.up)) : 5

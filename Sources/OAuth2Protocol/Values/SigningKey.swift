@@ -3,7 +3,7 @@ import StrictJSON
 
 /// A private key and the algorithm it signs with: for client assertions, signed requests and DPoP proofs.
 package struct SigningKey: Sendable, Equatable {
-    /// The private key. Its `kid` goes into the header of what it signs.
+    /// The private key. Its `kid` goes into the header of each JWT.
     package let key: JWK
     /// The algorithm.
     package let algorithm: JWSAlgorithm
@@ -31,7 +31,7 @@ package struct SigningKey: Sendable, Equatable {
     package static func first(of keys: [SigningKey], announced: [String]?) throws(OAuth2Error) -> SigningKey {
         guard let key = keys.first(where: { announced?.contains($0.algorithm.rawValue) ?? true }) else {
             throw .configuration(
-                "no key signs with an algorithm that the provider takes; it takes "
+                "no key signs with an algorithm that the provider supports; it supports "
                     + (announced ?? []).joined(separator: ", "))
         }
         return key

@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 
 /// The search words to highlight in the results.
 struct MatchHighlighter: Sendable {

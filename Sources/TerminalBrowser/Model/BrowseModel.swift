@@ -3,7 +3,7 @@ import DirectorySearch
 
 /// The state of the browser: a value that handles events and returns effects.
 ///
-/// It does not wait, read a clock or draw, so tests need no terminal, network or time. ``BrowseBehaviour`` adds the
+/// It does not wait, read a clock or draw, so tests need no terminal, network or time. ``BrowseBehavior`` adds the
 /// drawing.
 package struct BrowseModel: Sendable {
     /// A part of the screen that can have the focus.
@@ -207,16 +207,11 @@ extension BrowseModel {
         if let due = detail.due, !isWaiting { times.append(max(due, delayEnd ?? due)) }
         if let until = delayEnd {
             // The time when the countdown changes.
-            times.append(until - .seconds(max(0, Self.wholeSeconds(until - now) - 1)))
+            times.append(until - .seconds(max(0, (until - now).wholeSeconds - 1)))
         }
         guard let next = times.min(), next != announcedWake else { return }
         announcedWake = next
         emit(.wake(at: next))
-    }
-
-    static func wholeSeconds(_ duration: Duration) -> Int {
-        let (seconds, rest) = duration.components
-        return Int(clamping: seconds) + (rest > 0 ? 1 : 0)
     }
 
     /// Delays all requests as the service requires: at least one second, at most one day.
@@ -226,5 +221,5 @@ extension BrowseModel {
 
     var countdown: String? { delaySeconds.map { "The directory limits requests. Next attempt in \($0) s." } }
 
-    var delaySeconds: Int? { delayEnd.map { max(1, Self.wholeSeconds($0 - now)) } }
+    var delaySeconds: Int? { delayEnd.map { max(1, Int(clamping: ($0 - now).wholeSeconds)) } }
 }

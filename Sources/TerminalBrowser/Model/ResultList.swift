@@ -6,7 +6,7 @@ struct ResultList: Sendable {
     enum Origin: Hashable, Sendable {
         /// There is no list.
         case nothing
-        /// The results of the search with this number.
+        /// The results of the search for this text. The number distinguishes searches for the same text.
         case search(text: String, number: Int)
         /// The direct reports of the user with this name and identifier.
         case reports(of: String, id: String)
@@ -15,7 +15,7 @@ struct ResultList: Sendable {
     }
 
     struct Row: Sendable {
-        /// The user's identifier or sign-in name; empty if the directory returns neither.
+        /// The user's identifier, user principal name or mail address; empty if the directory returns none of them.
         var id: String
         var user: User
 
@@ -38,12 +38,12 @@ struct ResultList: Sendable {
     private(set) var source = BrowseSource.directory
     /// Whether the users come from an incomplete offline copy.
     private(set) var isPartial = false
-    /// Whether the directory has returned results, not only the offline copy.
+    /// Whether the results are final: the directory returned them, or the browser is offline.
     var isFinal = true
     /// Whether a request for the next page is pending.
     var isPagePending = false
     var pageFailure: BrowseFailure?
-    /// Whether the user moved the cursor. Only then does it follow its row.
+    /// Whether a key moved the cursor or was pressed outside the query. Only then does the cursor stay on its user.
     var isTouched = false
     /// The position of the cursor; 0 in an empty list.
     private(set) var selected = 0
@@ -67,8 +67,8 @@ struct ResultList: Sendable {
 
     /// Replaces the users.
     ///
-    /// A cursor that the user moved follows its user. If the results no longer contain that user, it keeps its row for
-    /// the same search and goes to the first row otherwise.
+    /// If ``isTouched`` is `true`, the cursor stays on its user. Otherwise, or if the results no longer contain that
+    /// user, the cursor keeps its row number for the same origin, and moves to the first row for a different origin.
     mutating func replace(with page: BrowsePage, _ origin: Origin) {
         let before = isTouched ? selection?.id : nil
         let sameSearch = origin == self.origin

@@ -1,6 +1,6 @@
 import CommandLineKit
 import DirectorySearch
-import Platform
+import LodgePlatform
 
 extension VCard {
     package init(_ user: User) {

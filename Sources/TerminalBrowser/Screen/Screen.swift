@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 
 package struct ScreenSize: Hashable, Sendable {
     package var columns: Int

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The terminal of the session instead of standard input and output, for a program whose output is piped.
 package struct ControllingTerminal: Sendable {

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import CNCurses
 
 /// The terminal of this process: ncurses on its own thread, which waits for keys and for a byte in a pipe.

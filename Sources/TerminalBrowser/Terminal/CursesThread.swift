@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import CNCurses
 
 /// The thread of the terminal, on which all ncurses calls run.
@@ -57,7 +57,7 @@ actor CursesThread {
         TerminalRestoration.arm(TerminalRestoration.bytes(after: Self.pasteOff))
         // Repeated, because ncurses installs its own handlers.
         TerminalSignals.begin(writingTo: commands.signalDescriptor)
-        drawing.begin(colors: usesColor ? Int(ccurses_begin_colours()) : 0)
+        drawing.begin(colors: usesColor ? Int(ccurses_begin_colors()) : 0)
         graphics.colors = drawing.palette.colors
         write(Self.pasteOn)
         publishSize()

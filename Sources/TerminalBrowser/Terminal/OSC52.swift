@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The OSC 52 sequence that copies a string to the clipboard. Introduced by xterm and supported by most terminals.
 enum OSC52 {

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The bytes that show a picture at the cursor.
 enum PictureSequences {

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import Synchronization
 
 /// The pending commands for the terminal's thread, and the pipe that wakes it.

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The foreground of job control: a shell gives the terminal to one process group at a time.
 ///

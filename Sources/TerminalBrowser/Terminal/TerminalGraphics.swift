@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 
 /// Pictures over blank cells of ncurses: kitty's graphics or sixel if the terminal has them, otherwise half blocks.
 ///
@@ -95,7 +95,7 @@ struct TerminalGraphics {
         let area = picture.area
         guard area.columns > 0, area.rows > 0 else { return "" }
         switch method {
-        case .none: return text("This terminal has too few colours for a photo.", in: area)
+        case .none: return text("This terminal has too few colors for a photo.", in: area)
         case .kitty where picture.bytes.starts(with: Self.pngStart):
             return positioned(
                 [

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import CNCurses
 
 /// Restores the terminal when the program crashes or must stop immediately.

@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 
 /// The functions of libjpeg-turbo that decode a JPEG, loaded on first use. The program also runs without the library.
 ///

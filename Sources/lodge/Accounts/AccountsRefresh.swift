@@ -1,6 +1,6 @@
 import CommandLineKit
 import OAuth2AccountStore
-import Platform
+import LodgePlatform
 import StrictJSON
 
 /// `accounts refresh`: refreshes tokens.
@@ -14,9 +14,9 @@ import StrictJSON
     nonisolated static let command = Command(
         "refresh", "Refresh tokens now, for cron.",
         discussion: """
-            In a crontab, use the full path: cron searches only /usr/bin and /bin. Without a terminal it prints only failures, one on each line. The exit status is 4 if an account needs a sign-in, otherwise \
-            the status of the first failure. With --all, an account with a token that never expires is left unchanged. lodge refreshes 8 accounts \
-            at a time. --timeout limits the whole command: accounts refreshed until then stay refreshed.
+            In a crontab, use the full path: cron searches only /usr/bin and /bin. Without a terminal it prints only failures, one on \
+            each line. The exit status is 4 if an account needs a sign-in, otherwise the status of the first failure. With --all, \
+            an account with a token that never expires is left unchanged. lodge refreshes 8 accounts at a time. --timeout limits the whole command: accounts refreshed until then stay refreshed.
             """,
         examples: ["lodge accounts refresh", "lodge accounts refresh --all --timeout 300"],
         arguments: [Input.account], options: [Input.all], formats: OutputFormat.ofSentences,
@@ -134,7 +134,7 @@ import StrictJSON
         do {
             let token = try await store.refreshAccessToken(for: account.id)
             return .refreshed(expiry: token.expiry)
-        } catch  where error.isCancellation {
+        } catch let error where error.isCancellation {
             throw CancellationError()
         } catch {
             var error = error

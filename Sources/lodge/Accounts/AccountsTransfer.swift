@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import CommandLineKit
 import HTTPExchange
 import OAuth2Protocol
@@ -45,7 +45,7 @@ import StrictJSON
     nonisolated static let exportCommand = Command(
         "export", "Export accounts with their tokens to another machine.",
         discussion:
-            "Anyone with the file can use these accounts. lodge creates it with mode 0600 and overwrites no file.",
+            "Anyone with the file can use these accounts. lodge creates it with mode 0600 and never overwrites a file.",
         examples: ["lodge accounts export --reveal-secrets --output-file accounts.json"],
         arguments: [Input.exportedAccount],
         options: [Input.revealSecrets, Input.outputFile], formats: OutputFormat.ofText
@@ -98,15 +98,15 @@ import StrictJSON
             if !file.format.hasTokens {
                 throw CommandError(
                     .notFound, "cannot import accounts", reason: "a \(file.format.rawValue) has no tokens",
-                    hint: "for each account, do what the list says, and then: \(run: "sign-in") TYPE")
+                    hint: "for each account, follow the list, then run: \(run: "sign-in") TYPE")
             }
             throw CommandError(
                 .notFound, "cannot import accounts",
-                reason: "no account of the \(file.format.rawValue) fits the settings",
-                hint: "\(run: "providers"), then name the account type with --type")
+                reason: "no account of the \(file.format.rawValue) matches the settings",
+                hint: "\(run: "providers"), then select the account type with --type")
         }
         console.note(
-            "Whom the accounts belong to is as the file says, and was not verified. Signing in again verifies it.")
+            "lodge does not verify who owns the imported accounts. A new sign-in verifies the owner.")
         return .done
     }
 

@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON

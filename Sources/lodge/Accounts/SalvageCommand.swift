@@ -1,12 +1,12 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import OAuth2AccountStore
 import StrictJSON
 
 @MainActor
 struct SalvageCommand: CommandHandler {
     enum Input {
-        static let replace = Option.flag("replace", "replace the damaged file by the copy")
+        static let replace = Option.flag("replace", "replace the damaged file with the copy")
     }
 
     nonisolated static let command = Command(
@@ -19,7 +19,7 @@ struct SalvageCommand: CommandHandler {
         json: .object(
             [
                 "file": "of the copy", "records": "number", "lost": "number",
-                "opening": "number that the key opens", "damaged": "file, with --replace",
+                "opening": "number that the key decrypts", "damaged": "file, with --replace",
             ], note: "{} if the store is not damaged")
     ) { try await SalvageCommand(context: $0).run() }
 
@@ -34,7 +34,7 @@ struct SalvageCommand: CommandHandler {
             )
         }
         if let errors = try? await storage.errors(), errors.isEmpty {
-            console.note("The store is whole: there is nothing to salvage. \(storage.location)")
+            console.note("The store is not damaged, so there is nothing to salvage. \(storage.location)")
             if format == .json { try console.write([:]) }
             return .done
         }
@@ -73,7 +73,7 @@ struct SalvageCommand: CommandHandler {
         detail.add("Copy", location)
         detail.add("Damaged file", damagedFile)
         detail.add("Accounts copied", "\(report.records)")
-        detail.add("Opened by the key", report.opening.map { "\($0)" } ?? "unknown: the key is not available")
+        detail.add("Decrypted with the key", report.opening.map { "\($0)" } ?? "unknown: the key is not available")
         detail.add("Lost", "\(report.lost)")
         try detail.write(to: console)
     }

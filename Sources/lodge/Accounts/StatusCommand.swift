@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import CommandLineKit
 import OAuth2Protocol
 import OAuth2AccountStore
@@ -13,7 +13,7 @@ import StrictJSON
             """, examples: ["lodge status"],
         json: .object(
             [
-                "accounts": "array as in accounts list, with state and token, which is masked", "store": "path",
+                "accounts": "array as in accounts list, with state and redacted token", "store": "path",
                 "key": "path or name", "keyCustody": "location of the key", "keyLeftIn": "array of earlier locations",
                 "deviceMode": "private or shared", "damaged": "array of id and type",
                 "unusableTypes": "array of name and error",

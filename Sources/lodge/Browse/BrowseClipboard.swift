@@ -1,6 +1,6 @@
 import CommandLineKit
 import TerminalBrowser
-import Platform
+import LodgePlatform
 import Dispatch
 import OAuth2AccountStore
 

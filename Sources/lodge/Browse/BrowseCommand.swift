@@ -16,8 +16,8 @@ import TerminalBrowser
         discussion: """
             Results appear while you type. The last line shows the most important keys; ? shows all keys. Without an account, lodge offers \
             to sign in. If lodge sync has made an offline copy, its results appear first. If standard output is not a terminal, browse is a \
-            picker: Enter prints the mail address of the selected user, or of all users marked with space, one per line. Leaving without a \
-            choice ends it with status 130.
+            picker: Enter prints the mail address of the selected user, or of all users marked with space, one per line. Without a \
+            choice, it ends with status 130.
             """,
         examples: [
             "lodge browse", "lodge browse ada lo", "mutt -- $(lodge browse ada)",

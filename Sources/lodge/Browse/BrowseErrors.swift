@@ -2,7 +2,7 @@ import CommandLineKit
 import TerminalBrowser
 import DirectorySearch
 import OAuth2AccountStore
-import Platform
+import LodgePlatform
 
 extension BrowseFailure {
     /// The delay after a throttled request without Retry-After.
@@ -53,10 +53,10 @@ extension CommandError {
                 hint: "to search without a terminal, run: \(run: "search") ada")
         case .background:
             self.init(
-                .usage, "browse needs the terminal for itself",
-                reason: "it runs in the background, with no shell that could bring it to the foreground",
+                .usage, "browse cannot use the terminal",
+                reason: "it is running in the background",
                 hint: "start it in the foreground, without &; \(run: "search") ada works in the background")
-        case .system(let code): self.init(.failed, "browse cannot begin", reason: String(cString: strerror(code)))
+        case .system(let code): self.init(.failed, "cannot start browse", reason: String(cString: strerror(code)))
         }
     }
 }

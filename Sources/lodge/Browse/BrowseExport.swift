@@ -1,6 +1,6 @@
 import CommandLineKit
 import DirectorySearch
-import Platform
+import LodgePlatform
 import TerminalBrowser
 
 /// Writes users to a new file.

@@ -6,8 +6,8 @@ import OAuth2AccountStore
 /// One run of the browser: passes events to the model, runs its effects and draws its screens.
 ///
 /// Each slow effect is a separate task that posts its result.
-@MainActor final class BrowseSession<Behaviour: BrowseBehaviour> {
-    private var behaviour: Behaviour
+@MainActor final class BrowseSession<Behavior: BrowseBehavior> {
+    private var behavior: Behavior
     private let terminal: any BrowseTerminal
     private let inbox: EventQueue
     private let accounts: BrowseAccounts
@@ -21,10 +21,10 @@ import OAuth2AccountStore
     private var alarm: Task<Void, Never>?
 
     init(
-        _ behaviour: Behaviour, _ terminal: any BrowseTerminal, _ inbox: EventQueue, _ context: CommandContext,
+        _ behavior: Behavior, _ terminal: any BrowseTerminal, _ inbox: EventQueue, _ context: CommandContext,
         _ accounts: BrowseAccounts
     ) {
-        self.behaviour = behaviour
+        self.behavior = behavior
         self.terminal = terminal
         self.inbox = inbox
         self.accounts = accounts
@@ -44,11 +44,11 @@ import OAuth2AccountStore
             var isRunning = true
             for event in events where isRunning {
                 let now = ContinuousClock.now - start
-                for effect in behaviour.handle(event, at: now) where !carryOut(effect) { isRunning = false }
+                for effect in behavior.handle(event, at: now) where !carryOut(effect) { isRunning = false }
             }
             guard isRunning else { return }
             // Draw once for all pending events.
-            terminal.draw(behaviour.screen())
+            terminal.draw(behavior.screen())
         }
         throw CancellationError()
     }

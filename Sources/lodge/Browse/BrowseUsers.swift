@@ -32,7 +32,7 @@ import OAuth2AccountStore
             let isPartial = try await active.copy.summary().completed == nil
             if users.isEmpty, isPartial {
                 throw BrowseFailure(
-                    summary: "the offline copy is not complete", reason: "it does not have a match",
+                    summary: "the offline copy is not complete", reason: "it contains no match",
                     hint: "to complete it, run: lodge sync")
             }
             // The additional result only indicates that there are more.

@@ -1,6 +1,6 @@
 import CommandLineKit
 import TerminalBrowser
-import Platform
+import LodgePlatform
 import HTTPExchange
 
 /// A transport that logs each request in one line: status, time, method, and URL without the host.

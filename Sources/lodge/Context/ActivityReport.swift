@@ -1,7 +1,7 @@
 import CommandLineKit
 import HTTPExchange
 import OAuth2AccountStore
-import Platform
+import LodgePlatform
 
 /// Reports requests, waits and refreshes on standard error.
 ///

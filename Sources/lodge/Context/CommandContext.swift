@@ -1,6 +1,6 @@
 import CommandLineKit
 import TerminalBrowser
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2AccountStore
 import Synchronization
@@ -78,9 +78,9 @@ final class OpenStores: Sendable {
         if let settings = try settingsOfPresets() { return settings }
         guard let settingsDirectory else { throw CommandError.homeless }
         throw CommandError(
-            .settings, "no settings", reason: "there is no \(settingsDirectory)/settings.json",
+            .settings, "no settings", reason: "\(settingsDirectory)/settings.json does not exist",
             hint: "\(run: "providers add") entra --client-id ID, or use --settings FILE; "
-                + "to look around first: lodge demo")
+                + "to try lodge without an account, run: lodge demo")
     }
 
     /// The folder of the user's settings, or `nil` if the environment has no home folder.
@@ -268,9 +268,9 @@ final class OpenStores: Sendable {
         let damaged = try await store.damagedRecords()
         guard let first = damaged.first else { return }
         throw CommandError(
-            .store, "the record of an account cannot be read",
+            .store, "cannot read the record of an account",
             reason:
-                "\(damaged.count) of them, the first \(first.id) of type \(first.type): damaged, or sealed with another key",
+                "\(damaged.count) of them, the first \(first.id) of type \(first.type): damaged, or encrypted with a different key",
             hint: "the store is unchanged; restore a copy of \(store.storageLocation), "
                 + "or \(run: "accounts remove") \(first.id) and \(run: "sign-in") \(first.type)")
     }

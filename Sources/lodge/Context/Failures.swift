@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import CommandLineKit
 import DirectorySearch
 import HTTPExchange
@@ -72,8 +72,8 @@ extension CommandError {
     private init(transport error: HTTPTransportError) {
         let (status, what): (ExitStatus, String) =
             switch error.kind {
-            case .invalidRequest, .plainHTTPRefused: (.settings, "the request cannot be sent")
-            case .responseTooLarge: (.failed, "the response cannot be used")
+            case .invalidRequest, .plainHTTPRefused: (.settings, "cannot send the request")
+            case .responseTooLarge: (.failed, "cannot use the response")
             case .other: (.failed, "the request failed")
             default: (.network, "no response from the network")
             }
@@ -87,9 +87,9 @@ extension CommandError {
         case .tls: "for a private certificate authority, \(AccountRemedy.nameCertificateFile)"
         case .timedOut: "try again; if the network is slow, \(AccountRemedy.extendTimeLimit)"
         case .proxy: "check the proxy that is set in the environment"
-        case .invalidRequest, .plainHTTPRefused: "correct the address in the settings, or the file of --ca-file"
+        case .invalidRequest, .plainHTTPRefused: "correct the URL in the settings, or the file of --ca-file"
         case .redirectRefused, .intercepted:
-            "check the address; if this network has a sign-in page, open a browser to get past it"
+            "check the URL; if this network has a sign-in page, open it in a browser"
         case .responseTooLarge: "request fewer results"
         case .other: "try again; if the error remains: \(run: "doctor")"
         default: "check the network and try again"
@@ -122,7 +122,7 @@ extension CommandError {
             return "\(AccountRemedy.signIn(type: nil)), and approve the request"
         }
         return switch error.remedy {
-        case .retryLater(let delay?) where delay > .zero: "retry in \(Int64((delay / .seconds(1)).rounded(.up))) s"
+        case .retryLater(let delay?) where delay > .zero: "retry in \(delay.wholeSeconds) s"
         // Without a response, the provider may have rotated the refresh token.
         case .retryLater where error.kind == .network: "try again later"
         case .retryLater: "try again later; no account was changed"

@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import Synchronization
 
 /// Ends the program on a signal without losing the response to a sent token request.

@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 import OAuth2AccountStore
 
@@ -134,9 +134,9 @@ struct PassphraseFile {
             guard let first = try await line("New passphrase of the key, which is not shown while you type:") else {
                 return nil
             }
-            guard first == (try await line("The same again:")) else {
+            guard first == (try await line("Repeat the passphrase:")) else {
                 throw KeyCustodyError(
-                    location: "the new passphrase", reason: "it was typed in two different ways", hint: "try again")
+                    location: "the new passphrase", reason: "the two entries differ", hint: "try again")
             }
             return first
         }

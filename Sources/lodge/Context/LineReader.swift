@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 
 /// A reader of lines as they arrive, of any number. It holds one chunk in memory.
 @MainActor final class LineReader {
@@ -28,7 +28,7 @@ import Platform
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else {
             throw CommandError(
-                .usage, "the names cannot be read from \(path)", reason: String(cString: strerror(errno)),
+                .usage, "cannot read the names from \(path)", reason: String(cString: strerror(errno)),
                 hint: "use a file with one identifier, user principal name or mail address per line")
         }
         self.init(file: file, path)

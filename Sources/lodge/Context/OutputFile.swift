@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import OAuth2AccountStore
 
 /// A file that a command writes in addition to its output, such as the file of `--photo`.
@@ -71,7 +71,7 @@ extension CommandContext {
             try await file.write(bytes)
         } catch let error as SystemError {
             throw CommandError(
-                .failed, "\(subject) cannot be written to \(path)", reason: error.explanation,
+                .failed, "cannot write \(subject) to \(path)", reason: error.explanation,
                 hint: "choose a file in a writable folder")
         }
     }

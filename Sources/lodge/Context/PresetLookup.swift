@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import OAuth2AccountStore
 import StrictJSON
 
@@ -65,7 +65,8 @@ extension CommandError {
     init(incomplete preset: ProviderPreset, file: String) {
         self.init(
             .settings, "the account type \(preset.name) is not set up",
-            reason: "\(file) does not have it, and the preset needs \(preset.requiredKeys.joined(separator: ", "))",
+            reason: "\(file) does not contain it, and the preset requires "
+                + preset.requiredKeys.joined(separator: ", "),
             hint: Self.addCommand(preset))
     }
 

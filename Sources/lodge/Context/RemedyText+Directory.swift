@@ -1,6 +1,6 @@
 import CommandLineKit
 import DirectorySearch
-import Platform
+import LodgePlatform
 
 extension RemedyText {
     /// Returns the commands and options for the remedy of a directory or an offline copy.
@@ -14,13 +14,13 @@ extension RemedyText {
                 "to request the permission, which an administrator may have to approve, run: " + command("sign-in")
                     + Hint((type.map { " \($0)" } ?? "") + " --add-scope " + permission.shellWord)
             } ?? Hint(remedy.description)
-        case .searchDirectory: "to search the directory, leave out --offline"
+        case .searchDirectory: "to search the directory, omit --offline"
         case .raiseLimit(let users):
-            "check the directory's address in the settings; to allow more users: " + command("sync")
+            "check the URL of the directory in the settings; to allow more users: " + command("sync")
                 + " --limit \(2 * users)"
         case .replaceCopy: command("sync") + " --forget, then " + command("sync")
         case .chooseOwnStore: "choose a folder that you own with --store"
-        case .makeRoom: "make room or choose another directory with --store"
+        case .makeRoom: "free space, or use another folder with --store"
         default: Hint(remedy.description)
         }
     }

@@ -1,7 +1,7 @@
 import CommandLineKit
 import DirectorySearch
 import OAuth2AccountStore
-import Platform
+import LodgePlatform
 
 struct ProgramCommand: SuggestedAction {
     var words: String

@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 
 enum StandardInput {
     /// Returns the bytes up to the end. Blocks the main thread instead of a thread of Swift's pool.
@@ -41,7 +41,7 @@ enum StandardInput {
         func failure(_ error: SystemError) -> CommandError {
             CommandError(
                 .failed, "cannot save \(name) in the folder for temporary files", reason: error.explanation,
-                hint: "make room there, or set TMPDIR to another folder")
+                hint: "free space there, or set TMPDIR to another folder")
         }
         guard file >= 0 else { throw failure(SystemError()) }
         defer { close(file) }

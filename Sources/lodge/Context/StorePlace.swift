@@ -1,7 +1,7 @@
 import CommandLineKit
 import FleetStorage
 import OAuth2AccountStore
-import Platform
+import LodgePlatform
 
 // The store of the command line: a folder of this machine, or a PostgreSQL database that several machines share.
 extension CommandContext {

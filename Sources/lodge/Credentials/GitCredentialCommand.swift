@@ -2,7 +2,7 @@ import CommandLineKit
 import HTTPExchange
 import OAuth2AccountStore
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 
 /// `credential git`: a credential helper of git. See gitcredentials(7) and git-credential(1).
 @MainActor struct GitCredentialCommand: CommandHandler {
@@ -20,8 +20,8 @@ import Platform
         discussion: """
             To set it up: lodge help git. Git 2.46 and later send the token as Bearer if the server accepts that. get prints the \
             token. store does nothing. erase replaces the token that the server rejected. A user name in the URL selects the account of \
-            this name; oauth2, git and the other words for a token select the active account of the host. lodge never prints a token for plain http, except on \
-            this machine.
+            this name; oauth2, git and similar user names select the active account of the host. lodge never prints a token for \
+            plain http, except on this machine.
             """,
         examples: [
             "printf 'protocol=https\\nhost=gitlab.com\\n' | lodge credential git get"

@@ -1,6 +1,6 @@
 import CommandLineKit
 import OAuth2AccountStore
-import Platform
+import LodgePlatform
 
 /// The account that provides the token for a host.
 struct HostAccount {
@@ -9,14 +9,15 @@ struct HostAccount {
 
     /// Returns the account for a host.
     ///
-    /// Returns `nil` if no account type has the host or if the user name belongs to another host's account.
+    /// Returns `nil` if no account type contains the host in its settings, or if the user name or `--account` names an
+    /// account for another host.
     ///
     /// - Parameters:
-    ///   - host: The server that gets the token.
-    ///   - name: The host as the other program names it, for messages.
-    ///   - userName: The user name from the other program: the name of an account, or the host's placeholder for a token.
-    /// - Throws: `CommandError` with the sign-in if the host has an account type but no account; the error of the type if that cannot
-    ///   be used.
+    ///   - host: The server that receives the token.
+    ///   - name: The host in the spelling of the calling program, such as git. Messages quote it.
+    ///   - userName: The user name from the calling program: the name of an account, or a placeholder such as `oauth2`.
+    /// - Throws: `CommandError` with a hint if an account type contains the host but no account matches, or if the name
+    ///   is ambiguous; the settings error of the type if only an unusable type contains the host.
     @MainActor static func find(
         _ host: TokenHost, named name: String, userName: String?, _ context: CommandContext
     ) async throws -> HostAccount? {
@@ -55,15 +56,16 @@ struct HostAccount {
 
     private enum Choice {
         case account(Account)
-        /// The host's types have no account, or no account of this user.
+        /// The account types for the host have no account of this user, or no current account if `user` is `nil`.
         case missing(user: String?)
         /// The name belongs to an account of another host.
         case elsewhere
     }
 
-    /// Returns whether a user name stands for a token, not for a user.
+    /// Returns whether a user name is missing or is a placeholder, which selects no account.
     ///
-    /// The names are from the documentation of GitHub, GitLab, Bitbucket and git; in URLs of Azure DevOps it is the organization.
+    /// GitHub, GitLab, Bitbucket and git document these placeholders for requests with a token. In URLs of Azure
+    /// DevOps, the user name is the organization.
     private static func isPlaceholder(_ name: String?, _ host: String) -> Bool {
         guard let name = name?.lowercased() else { return true }
         return host.lowercased() == "dev.azure.com"
@@ -80,7 +82,8 @@ struct HostAccount {
         let own = accounts.filter { account in types.contains { $0.name == account.type } }
         if let name = context.invocation[GlobalOptions.account] {
             let found = CommandContext.accounts(named: name, among: own)
-            // If no account or several accounts match, report the usual error, unless it is an account of another host.
+            // If no account or several accounts for this host match, search the accounts for all hosts. The search
+            // throws unless exactly one account has the name.
             let account = found.count == 1 ? found[0] : try await context.account(store, named: name)
             return types.contains { $0.name == account.type } ? .account(account) : .elsewhere
         }
@@ -88,7 +91,7 @@ struct HostAccount {
             for type in types {
                 let named = CommandContext.accounts(named: name, among: own.filter { $0.type == type.name })
                 if named.count == 1 { return .account(named[0]) }
-                // If several users have the name, use the current account or report an error.
+                // If several accounts have the name, use the current account if it is one of them. Otherwise throw.
                 guard !named.isEmpty else { continue }
                 let current = try await store.currentAccount(ofType: type.name)
                 guard let current, named.contains(where: { $0.id == current.id }) else {
@@ -99,7 +102,7 @@ struct HostAccount {
                 return .account(current)
             }
             guard CommandContext.accounts(named: name, among: accounts).isEmpty else { return .elsewhere }
-            // The token of another user must not be returned.
+            // Do not use the current account instead: git would get the token of another user.
             return .missing(user: name)
         }
         // Without a name, or with the host's placeholder such as "oauth2", every account matches.

@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import DirectorySearch
 import HTTPExchange
 import LocalProvider
@@ -41,18 +41,19 @@ import OAuth2AccountStore
             throw error
         }
         await provider.shutDown()
-        try say("Stopped the provider and removed what the demo made.")
+        try say("Stopped the provider and removed the files of the demo.")
         return .done
     }
 
     private func play(_ provider: LoopbackProvider, _ directory: StoreLocation) async throws {
         try say(
-            "Started a provider at \(provider.issuer.absoluteString) with a directory of \(provider.users.count) invented users."
+            "Started a provider at \(provider.issuer.absoluteString) with a directory of \(provider.users.count) sample users."
         )
         let settings = try settings(provider)
         var store = try await open(directory, settings)
         let account = try await signIn(store)
-        try say("Saved account \(account.id), sealed, in \(store.storageLocation); its key is in \(store.keyLocation).")
+        try say(
+            "Saved account \(account.id), encrypted, in \(store.storageLocation); its key is in \(store.keyLocation).")
         try await showEvents(1)
 
         let found = try await search(account, store)
@@ -135,12 +136,12 @@ import OAuth2AccountStore
     private func showFirst(of users: [User], _ account: Account, _ store: AccountStore) async throws {
         guard let id = users.first?.id else { throw wrong("the search found no user") }
         let user = try await GraphDirectory(account: account, in: store).user(id)
-        try say("Looked at the first one, \(user.displayName ?? id):")
+        try say("Read the first user, \(user.displayName ?? id):")
         try UserRecord(user: user).detail.write(to: console)
     }
 
     private func waitForExpiry(_ account: Account) async throws {
-        guard let expiry = account.accessTokenExpiry else { throw wrong("the provider named no expiry") }
+        guard let expiry = account.accessTokenExpiry else { throw wrong("the provider sent no expiry") }
         try say("Waiting for the access token to expire at \(expiry.rfc3339).")
         try console.flush()
         let left = expiry.timeIntervalSinceNow
@@ -148,19 +149,19 @@ import OAuth2AccountStore
     }
 
     private func wrong(_ reason: String) -> CommandError {
-        CommandError(.failed, "the demo went wrong", reason: reason)
+        CommandError(.failed, "the demo failed", reason: reason)
     }
 
     private func check(_ condition: Bool, _ what: String) throws {
         guard !condition else { return }
-        throw wrong("\(what) did not bring what it should")
+        throw wrong("\(what) returned an unexpected result")
     }
 
     private func word(_ part: SignOutReport.Part) -> String {
         switch part {
         case .succeeded: "done"
         case .notOffered: "not offered"
-        case .skipped: "not asked for"
+        case .skipped: "not requested"
         case .failed(let reason): "failed (\(reason))"
         }
     }

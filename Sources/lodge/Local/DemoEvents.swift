@@ -80,7 +80,7 @@ import Synchronization
             case .removed(let id, _): "account \(id) removed"
             case .accessTokenChanged(let account): "account \(account.id) has a new access token"
             case .accessTokenLost(let account): "account \(account.id) needs a sign-in"
-            case .userDataChanged(let account): "the app's own data of account \(account.id) changed"
+            case .userDataChanged(let account): "the user data of account \(account.id) changed"
             case .profileChanged(let account): "account \(account.id) was signed in again"
             case .signInFailed(let type, _): "a sign-in to \(type) failed"
             case .accessTokenFailed(let account, _): "account \(account.id) could not get an access token"

@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 import StrictJSON

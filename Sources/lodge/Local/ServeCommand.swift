@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import LocalProvider
 import OAuth2AccountStore
 import StrictJSON
@@ -18,6 +18,7 @@ import StrictJSON
             "accept this client instead of lodge and lodge-confidential:not-a-secret")
         static let redirectURIs = Option.texts(
             "redirect-uri", "URI", "accept this redirect URI for every client")
+        static let scopes = Option.texts("scope", "SCOPE", "offer this scope of your API")
         static let approve = Option.flag(
             "approve", "sign in the user of login_hint without a page")
         static let tokenLifetime = Option.seconds(
@@ -33,8 +34,8 @@ import StrictJSON
     nonisolated static let command = Command(
         "serve", "Run a local test provider with a sample directory.",
         discussion: """
-            serve listens on loopback only and ends with Ctrl-C. It prints the issuer, the clients with their secrets and the \
-            addresses of the directory; --output json prints one object. Every program on this machine can sign in as any user: \
+            serve listens on loopback only; press Ctrl-C to stop it. It prints the issuer, the clients with their secrets and the \
+            URLs of the directory; --output json prints one object. Every program on this machine can sign in as any user: \
             use no real secrets. MSAL and azure-identity need --tls and the printed authority. Each start with --tls \
             creates a CA and prints its file, for REQUESTS_CA_BUNDLE, SSL_CERT_FILE and --ca-file; lodge deletes the file at the end.
             """,
@@ -45,8 +46,7 @@ import StrictJSON
         ],
         options: [
             Input.port, Input.users, Input.portFile, Input.tls, Input.authorityFile, Input.clients, Input.redirectURIs,
-            Input.approve,
-            Input.tokenLifetime, Input.injectedError, Input.quota, Input.log,
+            Input.scopes, Input.approve, Input.tokenLifetime, Input.injectedError, Input.quota, Input.log,
         ], formats: OutputFormat.ofSentences,
         json: .object([
             "issuer": "URL", "authority": "URL", "tenant": "", "graph": "URL", "scim": "URL",
@@ -60,7 +60,7 @@ import StrictJSON
     func run() async throws -> ExitStatus {
         if invocation[Input.authorityFile] != nil, !invocation[Input.tls] {
             throw CommandError(
-                .usage, "--write-ca needs --tls", reason: "without TLS there is no CA", hint: "lodge help serve")
+                .usage, "--write-ca requires --tls", reason: "without TLS there is no CA", hint: "lodge help serve")
         }
         var configuration = LoopbackProvider.Configuration()
         configuration.port = UInt16(clamping: invocation[Input.port] ?? 0)
@@ -70,6 +70,7 @@ import StrictJSON
         configuration.usesTLS = invocation[Input.tls]
         configuration.approvesRequests = invocation[Input.approve]
         configuration.clients = try clients()
+        configuration.additionalScopes = try scopes()
         let (requests, log) = AsyncStream.makeStream(of: LoggedRequest.self, bufferingPolicy: .bufferingNewest(10_000))
         if invocation[Input.log] { configuration.onRequest = { log.yield($0) } }
         for text in invocation[Input.injectedError] {
@@ -85,7 +86,7 @@ import StrictJSON
             provider = try await LoopbackProvider(configuration: configuration)
         } catch {
             throw CommandError(
-                .failed, "the local provider did not start", reason: "\(error)", hint: Self.hint(for: error))
+                .failed, "cannot start the local provider", reason: "\(error)", hint: Self.hint(for: error))
         }
         var authorityFile: String?
         defer { if let authorityFile { Self.remove(authorityFile, of: provider) } }
@@ -110,7 +111,7 @@ import StrictJSON
         switch error as? LoopbackError {
         case .portTaken, .portNotPermitted: "choose another port with --port"
         case .tlsUnavailable:
-            "install OpenSSL 3 (libssl3 on Debian and Ubuntu, openssl@3 with Homebrew), or leave out --tls"
+            "install OpenSSL 3 (libssl3 on Debian and Ubuntu, openssl@3 with Homebrew), or omit --tls"
         default: nil
         }
     }
@@ -141,8 +142,8 @@ import StrictJSON
             try OwnerOnlyFile.create(path, Array(authority.utf8), suffix: letters, mode: 0o644).get()
         } catch {
             throw CommandError(
-                .failed, "the CA cannot be written to \(path)", reason: error.explanation,
-                hint: "set TMPDIR to a folder that may be written to")
+                .failed, "cannot write the CA to \(path)", reason: error.explanation,
+                hint: "set TMPDIR to a writable folder")
         }
         return path
     }
@@ -178,6 +179,20 @@ import StrictJSON
         if clients.isEmpty { clients = LoopbackProvider.Configuration().clients }
         for index in clients.indices { clients[index].redirectURIs += redirectURIs }
         return clients
+    }
+
+    private func scopes() throws(CommandError) -> [String] {
+        let scopes = invocation[Input.scopes]
+        // RFC 6749 section 3.3: visible ASCII characters without a quote and a backslash.
+        if let wrong = scopes.first(where: { scope in
+            scope.isEmpty || !scope.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
+        }) {
+            throw CommandError(
+                .usage, "cannot offer the scope \"\(wrong)\"",
+                reason: "expected visible ASCII characters without a space",
+                hint: "for example: lodge serve --scope tasks.read --scope tasks.write")
+        }
+        return scopes
     }
 
     /// Parses `ID` or `ID:SECRET`.

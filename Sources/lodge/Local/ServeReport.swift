@@ -28,7 +28,7 @@ struct ServeReport {
 
     /// The lines for the user, at most 80 columns if the values permit. The settings of lodge come last.
     var lines: [String] {
-        var lines = ["This is a provider and a directory of \(provider.userCount) invented users. Ctrl-C ends it.", ""]
+        var lines = ["A provider with a directory of \(provider.userCount) sample users. Press Ctrl-C to stop.", ""]
         func add(_ label: String, _ values: [String]) {
             for (index, value) in values.enumerated() {
                 let label = index == 0 ? label : ""
@@ -45,7 +45,7 @@ struct ServeReport {
             configuration.clients.map { client in
                 client.secret.map { "\(client.id), with the secret \($0)" } ?? "\(client.id), public: without a secret"
             })
-        add("", ["or any client that registers at \(issuer)/register"])
+        add("", ["or any client registered at \(issuer)/register"])
         add(
             "Redirect URIs",
             ["http://127.0.0.1, http://[::1] and http://localhost, on any port,", "with the path /callback, / or none"]

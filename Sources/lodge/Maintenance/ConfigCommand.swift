@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import OAuth2AccountStore
 import StrictJSON
 
@@ -86,7 +86,7 @@ import StrictJSON
         for leftover in move.leftovers { console.note("Warning: \(context.text(leftover))") }
         console.note(
             move.isMoved
-                ? "The key of the accounts is now here: \(move.location)." : "It is there already: \(move.location).")
+                ? "Moved the key of the accounts to \(move.location)." : "The key is already in \(move.location).")
         if format == .json { try console.write(try await custody().json) }
         return .done
     }
@@ -96,10 +96,10 @@ import StrictJSON
         guard !names.contains(name) else { return name }
         let isKnown = Self.names.contains(name)
         throw CommandError(
-            .usage, isKnown ? "\(name) is not changed here" : "no value \(name.debugDescription)",
+            .usage, isKnown ? "\(name) cannot be changed with config set" : "unknown value \(name.debugDescription)",
             reason: "expected \(names.joined(separator: ", "))",
             hint: isKnown
-                ? "edit \(context.settingsFile?.path ?? "a file, and name it with --settings")"
+                ? "edit \(context.settingsFile?.path ?? "a settings file, and pass it with --settings")"
                 : SpellingSuggestion.nearest(to: name, in: names).map { "did you mean \($0)?" }
                     ?? "\(run: "config list")")
     }

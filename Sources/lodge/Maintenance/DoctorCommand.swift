@@ -13,7 +13,8 @@ struct DoctorCommand: CommandHandler {
         "doctor", "Diagnose sign-in problems.",
         discussion: """
             doctor checks settings, proxy, store, key, locks, sign-ins, the redirect's port, network, discovery, client and clock. It \
-            changes no file and sends no secret: only a sign-in checks the client secret. The exit status is 0 if there are only warnings, otherwise the status of the worst problem.
+            changes no file and sends no secret: only a sign-in checks the client secret. The exit status is 0 if there \
+            are only warnings, otherwise the status of the worst problem.
             """, examples: ["lodge doctor", "lodge doctor --output json"], options: [Input.offline],
         json: .array(of: [
             "check": "name", "state": "ok, warning or problem", "found": "", "of": "object of the check",
@@ -68,7 +69,7 @@ struct DoctorCommand: CommandHandler {
 
     private static func summary(problems: Int, warnings: Int) -> String {
         func count(_ number: Int, _ word: String) -> String { "\(number) \(word)\(number == 1 ? "" : "s")" }
-        if problems == 0, warnings == 0 { return "All is well." }
+        if problems == 0, warnings == 0 { return "No problems found." }
         return "\(count(problems, "problem")), \(count(warnings, "warning"))."
     }
 }

@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import DirectorySearch
 import OAuth2AccountStore
 import StrictJSON
@@ -20,7 +20,7 @@ import StrictJSON
         "sync", "Download the directory for offline search.",
         discussion: """
             The first run downloads all users, later runs only the changes. A stopped run continues where it stopped. Microsoft Graph requires \
-            the permission User.Read.All: lodge sign-in --add-scope User.Read.All. The copy is a file in clear text, in the folder of the \
+            the permission User.Read.All: lodge sign-in --add-scope User.Read.All. The copy is an unencrypted file, in the folder of the \
             store, that only you can read; sign-out and --forget overwrite and remove it. A directory that returns more than --limit users, or \
             users of more than 4 KB each, ends it with an error.
             """, examples: ["lodge sync", "lodge sync --properties displayName,givenName,surname,mail"],
@@ -73,7 +73,7 @@ import StrictJSON
 
     private static func unsupported(_ account: Account, _ status: ExitStatus, _ reason: String) -> CommandError {
         CommandError(
-            status, "cannot make an offline copy for \(account.label)", reason: reason,
+            status, "cannot create an offline copy for \(account.label)", reason: reason,
             hint: "to save all users once, run: \(run: "search") --all --output jsonl > users.jsonl")
     }
 
@@ -93,7 +93,7 @@ import StrictJSON
         let names = text.split(separator: ",").map { $0.filter { $0 != " " } }.filter { !$0.isEmpty }
         guard !names.isEmpty else {
             throw CommandError(
-                .usage, "no property is named", reason: "--properties has a list such as displayName,mail",
+                .usage, "no property is given", reason: "expected a list such as displayName,mail",
                 hint: "lodge help sync")
         }
         return names
@@ -113,7 +113,7 @@ import StrictJSON
         console.note(
             "The offline copy of \(account.label) has \(OfflineCopies.count(summary.users)): \(done.changed) new or changed, "
                 + "\(done.removed) removed.")
-        console.verbose("They are in clear text in \(index.path), which only you can read.")
+        console.verbose("They are not encrypted; only you can read \(index.path).")
     }
 
     private func forget() async throws -> ExitStatus {
@@ -134,6 +134,6 @@ import StrictJSON
 
 extension CommandError {
     init(storage error: StorageError) {
-        self.init(.store, "the offline copy cannot be used", reason: error.description, hint: error.hint)
+        self.init(.store, "cannot use the offline copy", reason: error.description, hint: error.hint)
     }
 }

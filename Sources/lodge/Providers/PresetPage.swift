@@ -23,9 +23,9 @@ struct PresetPage {
         let lines =
             [
                 "# Providers", "",
-                "The providers with a preset: how to register a client, and what to know about each.", "",
+                "The providers with a preset, how to register a client with each, and notes about them.", "",
                 "## Overview", "",
-                "A preset contains the endpoints, scopes and peculiarities of a provider. You add the keys in the last column.",
+                "A preset contains the endpoints, scopes and quirks of a provider. You add the keys in the last column.",
                 "For a provider without a preset that has OpenID Connect, use <doc:\(name("openid"))>.", "",
             ] + ReferencePage.table(["Provider", "Preset", "Keys to add"], rows)
             + ["## Topics", "", "### Presets", ""] + ProviderPreset.all.map { "- <doc:\(name($0))>" }
@@ -37,7 +37,7 @@ struct PresetPage {
     private var text: String {
         var lines = ["# \(ReferencePage.escaped(preset.title))", ""]
         lines += [
-            "How to register a client for the preset `\(preset.name)`, and what to know about this provider.", "",
+            "How to register a client for the preset `\(preset.name)`, and notes about this provider.", "",
         ]
         lines += ["## Overview", ""]
         if !preset.registrationSteps.isEmpty {
@@ -55,7 +55,7 @@ struct PresetPage {
         }
         lines += keys
         if !preset.notes.isEmpty {
-            lines += ["### Peculiarities", ""] + preset.notes.map { "- " + ReferencePage.escaped($0) } + [""]
+            lines += ["### Notes", ""] + preset.notes.map { "- " + ReferencePage.escaped($0) } + [""]
         }
         lines += ["### Tests", ""] + preset.tests.map { "- " + ReferencePage.escaped($0) } + [""]
         if !preset.documentation.isEmpty {

@@ -1,6 +1,6 @@
 import CommandLineKit
 import Diagnostics
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
@@ -34,8 +34,8 @@ import StrictJSON
         "add", "Add an account type to the settings file.",
         discussion: """
             lodge keeps the comments and the layout of the file. It reads the metadata of --issuer first, and adds no type if it cannot \
-            use them. --register registers a client at the provider (RFC 7591); lodge seals its registration token in the store. Only \
-            you can read a file with a client secret. With --directory-base alone, the type has no provider: sign-in reads the token \
+            use them. --register registers a client at the provider (RFC 7591); lodge saves its registration token encrypted in the store. Only \
+            you can read a file with a client secret. With only --directory-base, the type has no provider: sign-in reads the token \
             from standard input.
             """,
         examples: [
@@ -186,7 +186,7 @@ import StrictJSON
             guard keys["directoryBase"] != nil else {
                 throw usage(
                     "the provider is missing", "neither --issuer nor --provider was given",
-                    "name the issuer with --issuer, or one of the presets of: \(run: "providers")")
+                    "use --issuer, or --provider with a preset; to list the presets, run: \(run: "providers")")
             }
             try checkNoClient()
             return keys
@@ -230,8 +230,8 @@ import StrictJSON
         ]
         guard let option = options.first(where: { invocation.source(of: $0) == .option }) else { return }
         throw usage(
-            "--\(option.spec.name) needs a provider", "neither --issuer nor --provider was given",
-            "name the issuer with --issuer; for a token that you supply, leave --\(option.spec.name) out")
+            "--\(option.spec.name) requires a provider", "neither --issuer nor --provider was given",
+            "specify the issuer with --issuer; for a token that you supply, omit --\(option.spec.name)")
     }
 
     private func checkClient(_ preset: ProviderPreset?) throws(CommandError) {
@@ -239,7 +239,8 @@ import StrictJSON
         let hasClient = invocation[Input.clientID] != nil
         if registers, hasClient || invocation[Input.clientSecretFile] != nil || invocation[Input.clientSecretEnv] != nil
         {
-            throw usage("--register goes with no client", "the provider gives the client its identifier", nil)
+            throw usage(
+                "--register cannot be combined with a client", "the provider assigns the client identifier", nil)
         }
         if registers, invocation[Input.offline] {
             throw usage(
@@ -248,10 +249,10 @@ import StrictJSON
         if !registers, !hasClient, preset == nil || preset?.needs.contains("clientId") == true {
             throw usage(
                 "the client is missing", "--client-id was not given",
-                "register an application at the provider and name its identifier, or let --register do it")
+                "register an application at the provider and pass its identifier with --client-id, or use --register")
         }
         for option in [Input.registrationTokenFile, Input.registerWith] where !registers && invocation[option] != nil {
-            throw usage("--\(option.spec.name) goes with --register", "that was not given", nil)
+            throw usage("--\(option.spec.name) requires --register", "--register was not given", nil)
         }
     }
 
@@ -260,7 +261,7 @@ import StrictJSON
         case (nil, nil): return nil
         case (let path?, nil): return ["file": .string(absolute(path))]
         case (nil, let name?): return ["environment": .string(name)]
-        default: throw usage("the client secret has two places", "a file and a variable were named", nil)
+        default: throw usage("the client secret is given twice", "both a file and a variable are given", nil)
         }
     }
 
@@ -291,7 +292,7 @@ import StrictJSON
         case .success(let bytes):
             let text = String(decoding: bytes.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }, as: UTF8.self)
             if !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) { return Secret(text) }
-            found = text.isEmpty ? "an empty file" : "characters that no token has"
+            found = text.isEmpty ? "an empty file" : "characters that a token cannot contain"
         }
         throw usage("wrong value of --registration-token-file", "\(path): \(found)", nil)
     }

@@ -134,12 +134,12 @@ struct PresetRecord: OutputRecord {
         detail.add("Provider", preset.title)
         detail.add("Address", preset.address)
         detail.add(
-            "To fill in",
+            "Required keys",
             preset.requiredKeys.map { key in
                 preset.placeholders.first { $0.name == key }.map { "\(key): \($0.meaning)" } ?? key
             })
         detail.add(
-            "May be set",
+            "Optional keys",
             preset.placeholders.compactMap { one in one.defaultValue.map { "\(one.name): \(one.meaning) (\($0))" } })
         detail.add(
             "To register a client", preset.registrationSteps.enumerated().map { "\($0.offset + 1). \($0.element)" })

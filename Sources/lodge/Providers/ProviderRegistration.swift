@@ -1,6 +1,6 @@
 import Diagnostics
 import CommandLineKit
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 import OAuth2AccountStore
@@ -37,8 +37,8 @@ struct ProviderRegistration: Sendable {
         }
         guard let issuer = server.issuer else {
             throw CommandError(
-                .settings, "the client cannot be registered", reason: "the type \(type.name) has no issuer",
-                hint: "name it with --issuer")
+                .settings, "cannot register the client", reason: "the type \(type.name) has no issuer",
+                hint: "specify it with --issuer")
         }
         var members: JSONObject = [:]
         // A provider can reject a registration that contains an unknown scope.
@@ -75,7 +75,7 @@ struct ProviderRegistration: Sendable {
             if [200, 201].contains(response.status),
                 let id = (try? JSONValue(parsing: response.body))?.object?.text("client_id")
             {
-                rejection.message = "the registered client cannot be used"
+                rejection.message = "cannot use the registered client"
                 rejection.hint = "the provider has the client \(id) now; delete it there"
             }
             throw rejection
@@ -108,8 +108,8 @@ struct ProviderRegistration: Sendable {
             ).request
         } catch {
             throw CommandError(
-                .settings, "the client cannot be registered", reason: "\(error)",
-                hint: "register an application at the provider yourself and name it with --client-id")
+                .settings, "cannot register the client", reason: "\(error)",
+                hint: "register an application at the provider yourself and pass its identifier with --client-id")
         }
     }
 
@@ -133,7 +133,7 @@ struct ProviderRegistration: Sendable {
             throw CommandError(
                 error.isTransient ? .unavailable : response.status == 403 ? .notPermitted : .failed,
                 "the provider did not delete the client \(client.clientID)", reason: "\(error)",
-                hint: "try again later, or remove the type here only, with --local")
+                hint: "try again later, or remove only the type, with --local")
         }
         return true
     }
@@ -167,10 +167,10 @@ struct ProviderRegistration: Sendable {
             method == "none" || registration.clientSecret != nil
         else {
             throw CommandError(
-                .failed, "the registered client cannot be used",
-                reason: "the provider wants it to authenticate with \(method)"
-                    + (registration.clientSecret == nil ? " and gave it no secret" : ""),
-                hint: "ask for another method: --register-with '{\"token_endpoint_auth_method\": \"none\"}'")
+                .failed, "cannot use the registered client",
+                reason: "the provider requires the authentication method \(method)"
+                    + (registration.clientSecret == nil ? " but issued no secret" : ""),
+                hint: "request another method: --register-with '{\"token_endpoint_auth_method\": \"none\"}'")
         }
         if method != "none", let secret = registration.clientSecret {
             keys.append("clientSecret", .string(secret.value))
@@ -206,7 +206,7 @@ struct ProviderRegistration: Sendable {
         if let uris = registration.redirectURIs, !uris.contains(type.redirectURI.text) {
             notes.append(
                 "The provider registered other redirect URIs: \(uris.joined(separator: ", ")). "
-                    + "Sign-in will need one of them in the settings.")
+                    + "Sign-in requires one of them in the settings.")
         }
         let omitted = type.scope.tokens.filter { !saved.contains($0) }
         let unsupported = omitted.filter { !requested.contains($0) }
@@ -221,7 +221,7 @@ struct ProviderRegistration: Sendable {
         }
         if registration.clientSecret != nil, let expiry = registration.clientSecretExpiresAt, expiry > 0 {
             let date = Date(timeIntervalSince1970: min(expiry, 253_402_300_799))
-            notes.append("The client secret expires at \(date.rfc3339); then add the type anew.")
+            notes.append("The client secret expires at \(date.rfc3339); then add the type again.")
         }
         return notes
     }
@@ -229,16 +229,16 @@ struct ProviderRegistration: Sendable {
     private func rejection(_ error: OAuth2Error, _ status: Int, hadToken: Bool) -> CommandError {
         var result = CommandError(
             error.isTransient ? .unavailable : .failed, "the provider did not register the client", reason: "\(error)",
-            hint: "register an application at the provider yourself and name it with --client-id")
+            hint: "register an application at the provider yourself and pass its identifier with --client-id")
         if case .provider(let providerError) = error {
             result.code = providerError.code.rawValue
             result.reason = providerError.explanation ?? result.reason
             // RFC 7591 section 3.2.2
             switch providerError.code.rawValue {
-            case "invalid_redirect_uri": result.hint = "name another one with --redirect-uri"
+            case "invalid_redirect_uri": result.hint = "use another one with --redirect-uri"
             case "invalid_client_metadata": result.hint = "add or change members with --register-with"
             case "invalid_software_statement", "unapproved_software_statement":
-                result.hint = "add the statement that the provider wants with --register-with"
+                result.hint = "add the required software statement with --register-with"
             default: break
             }
         }
@@ -247,7 +247,7 @@ struct ProviderRegistration: Sendable {
             result.hint =
                 hadToken
                 ? "ask the provider for another initial access token"
-                : "ask the provider for an initial access token and name its file with --registration-token-file"
+                : "ask the provider for an initial access token and pass its file with --registration-token-file"
         }
         return result
     }

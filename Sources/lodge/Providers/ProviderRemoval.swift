@@ -27,7 +27,7 @@ import StrictJSON
             let isPreset = ProviderPreset(named: name) != nil
             throw CommandError(
                 .notFound, "no account type \(name)",
-                reason: isPreset ? "\(name) is a preset and stays" : "\(path) does not have it",
+                reason: isPreset ? "\(name) is a built-in preset" : "\(path) does not contain it",
                 hint: "\(run: "providers")")
         }
         // Find errors of the file before deleting the client at the provider.
@@ -65,7 +65,7 @@ import StrictJSON
 
     private func delete(_ client: RegisteredClient, _ settings: Settings) async throws {
         if invocation[Input.local] {
-            console.note("The client \(client.clientID) stays registered at \(client.issuer).")
+            console.note("The client \(client.clientID) remains registered at \(client.issuer).")
             return
         }
         let name = invocation[Input.name]
@@ -82,7 +82,8 @@ import StrictJSON
         if try await registration.delete(client) {
             console.note("Deleted the client \(client.clientID) at \(client.issuer).")
         } else {
-            console.note("\(client.issuer) offers no deletion: the client \(client.clientID) stays registered there.")
+            console.note(
+                "\(client.issuer) does not support deletion: the client \(client.clientID) remains registered.")
         }
     }
 }

@@ -1,6 +1,6 @@
 import Diagnostics
 import CommandLineKit
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
@@ -28,7 +28,7 @@ import StrictJSON
         "check", "Check a provider and its client.",
         discussion: """
             check lists what the provider supports. For an account type it also sends an authorization request with prompt=none, which \
-            no user sees: the response of most providers shows whether they know the client ID and the redirect URI. Only a sign-in \
+            no user sees: the response of most providers shows whether the client ID and the redirect URI are registered. Only a sign-in \
             checks the client secret. The exit status is 1 if something is missing or wrong.
             """,
         examples: ["lodge providers check google", "lodge providers check --issuer https://id.example"],
@@ -95,7 +95,7 @@ import StrictJSON
         try list(report.findings.map(FindingRecord.init), FindingRecord.listColumns)
         if let failure = report.failure {
             var error = CommandError(reporting: failure)
-            if failure.hint == nil { error.hint = "check the address and the network, and try again" }
+            if failure.hint == nil { error.hint = "check the URL and the network, and try again" }
             if let issuer = try await ProviderReport.workingIssuer(for: type, dependencies: context.dependencies()) {
                 error.hint =
                     invocation[Input.issuer] == nil
@@ -111,7 +111,7 @@ import StrictJSON
         throw CommandError(
             .failed, "\(count) \(count == 1 ? "thing is" : "things are") wrong with \(type.name)",
             reason: first.detail.isEmpty ? first.subject : "\(first.subject): \(first.detail)",
-            hint: first.remedy ?? "tell the provider's administrator, or name the endpoints in the settings")
+            hint: first.remedy ?? "report it to the provider's administrator, or set the endpoints in the settings")
     }
 
     /// The client of a provider that is checked without an account type.
@@ -123,7 +123,7 @@ import StrictJSON
         case .network where failure.hint?.actions.first is AccountRemedy:
             // An untrusted certificate, a timeout, or a web page, which a network with a login page also causes.
             if case .checkProvider? = failure.hint?.actions.first as? AccountRemedy {
-                "if this network has a sign-in page, open a browser to get past it; otherwise, use the issuer that the provider "
+                "if this network has a sign-in page, open it in a browser; otherwise, use the issuer that the provider "
                     + "documents: <issuer>/.well-known/openid-configuration must exist"
             } else {
                 failure.hint ?? "check the network"
@@ -138,7 +138,7 @@ import StrictJSON
         if let issuer = invocation[Input.issuer] {
             guard name == nil else {
                 throw CommandError(
-                    .usage, "--issuer goes with no account type", reason: "\(name ?? "") was named too",
+                    .usage, "--issuer cannot be combined with an account type", reason: "\(name ?? "") is given too",
                     hint: "lodge help providers check")
             }
             var own: JSONObject = ["issuer": .string(issuer), "clientId": .string(Self.unknownClient)]
@@ -175,7 +175,7 @@ import StrictJSON
             let key = error.key ?? ""
             guard preset.requiredKeys.contains(key), own[key] == nil else { throw error }
             throw CommandError(
-                .usage, "\(preset.name) cannot be checked without \(key)", reason: error.expected,
+                .usage, "cannot check \(preset.name) without \(key)", reason: error.expected,
                 hint: key == "issuer"
                     ? "\(run: "providers check") --issuer URL"
                     : "\(run: "providers check") \(preset.name) --set \(key)=…")

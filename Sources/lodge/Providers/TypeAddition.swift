@@ -1,7 +1,7 @@
 import CommandLineKit
 import OAuth2Protocol
 import OAuth2AccountStore
-import Platform
+import LodgePlatform
 import StrictJSON
 
 /// Adds an account type and its registered client to the settings file.
@@ -19,8 +19,8 @@ import StrictJSON
         let (path, isNamed) = try context.neededSettingsFile()
         guard !isNamed, path.hasSuffix(".plist") else { return path }
         throw CommandError(
-            .settings, "property lists are not edited here", reason: "your settings are in \(path)",
-            hint: "add the type there yourself, or use a JSON file with --settings")
+            .settings, "lodge cannot edit property lists", reason: "your settings are in \(path)",
+            hint: "add the type to this file yourself, or use a JSON file with --settings")
     }
 
     func edited(

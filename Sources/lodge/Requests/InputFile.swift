@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 
 /// A temporary file with standard input, so that it can be sent again, readable only by the user.
 ///
@@ -19,7 +19,7 @@ struct InputFile {
         guard descriptor >= 0 else {
             throw CommandError(
                 .failed, "cannot save standard input in \(name)",
-                reason: String(cString: strerror(errno)), hint: "make room there, or set TMPDIR to another folder")
+                reason: String(cString: strerror(errno)), hint: "free space there, or set TMPDIR to another folder")
         }
         #if os(Linux)
             // With /proc, opening this path reopens the file at its beginning.

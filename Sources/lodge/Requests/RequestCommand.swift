@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 import OAuth2AccountStore
@@ -18,7 +18,7 @@ import OAuth2AccountStore
         static let form = Option.texts(
             "form", "NAME=VALUE", "field of a form")
         static let part = Option.texts(
-            "part", "NAME=VALUE", "field of a form of several parts; NAME=@FILE;type=TYPE;filename=NAME for a file",
+            "part", "NAME=VALUE", "part of a multipart form; NAME=@FILE;type=TYPE;filename=NAME for a file",
             completion: .part)
         static let output = Option.text(
             "output", short: "o", "FILE", "write the content to this file", completion: .file)
@@ -35,10 +35,10 @@ import OAuth2AccountStore
     nonisolated static let command = Command(
         "request", "Send an authorized request to an API.",
         discussion: """
-            URL is an https URL of a host that the account type names (graphAPI, resourceHosts), or a path below its API, such as /me. \
+            URL is an https URL of a host in the account type (graphAPI, resourceHosts), or a path below its API, such as /me. \
             Without --account and --type, lodge uses the account type whose resources include the URL. Content is one of --data, --json, \
             --form and --part; @FILE is a file, @- standard input. With GET and HEAD, --form extends the query. --retry obeys Retry-After. \
-            The token never goes to another origin. The exit status is 0 for 2xx, 4 for 401, 5 for 403, 3 for 404, 6 for 429, 502, 503 and \
+            lodge never sends the token to another origin. The exit status is 0 for 2xx, 4 for 401, 5 for 403, 3 for 404, 6 for 429, 502, 503 and \
             504, 1 for other errors. LODGE_OUTPUT=json writes errors as objects.
             """,
         examples: [
@@ -58,7 +58,7 @@ import OAuth2AccountStore
     private static let maximumRedirects = 10
 
     func run() async throws -> ExitStatus {
-        // In this command the option names a file; only the environment selects another format.
+        // `--output` of this command names a file, so only LODGE_OUTPUT can select JSON for errors.
         console.options.reportsJSON = context.world.environment["LODGE_OUTPUT"] == OutputFormat.json.rawValue
         let file = try outputFile()
         let content = try RequestContent(invocation)
@@ -69,7 +69,7 @@ import OAuth2AccountStore
         }
         let isSigned = !invocation[Input.noAccount]
         let settings = try isSigned ? context.settings() : nil
-        // A path needs the settings even without an account.
+        // A path is relative to the API URL in the settings, so it requires them even without an account.
         let address = invocation[Input.url]
         let isPath = address.hasPrefix("/")
         let named = try settings ?? (isPath ? context.settings() : nil)
@@ -130,7 +130,8 @@ import OAuth2AccountStore
                     try await ScopeRequest(context: context, store: store).grants(
                         response, from: request.url, to: current)
                 {
-                    // Retry once; a second rejection is reported.
+                    // The user signed in again with the scopes that the response requires. Send the request once more,
+                    // and report a second rejection.
                     account = try await store.account(current.id)
                     (response, download) = try await send()
                 }
@@ -143,7 +144,7 @@ import OAuth2AccountStore
                     if response.status == 200, pages != nil {
                         let page = try await response.whole(limit: RequestPages.maximumSize)
                         try await shown.write(HTTPStreamedResponse(page))
-                        // Each page is a separate JSON text.
+                        // Each page is a separate JSON text, so start the next one on a new line.
                         if !console.terminal.outputIsTerminal, page.body.last != 0x0A { try console.writeLine() }
                         guard let next = try pages?.next(after: page) else { return .done }
                         request.url = next
@@ -154,13 +155,13 @@ import OAuth2AccountStore
                 }
             } while pages != nil
         } catch let error as AccountStoreError where error.remedy == .signInAgain {
-            // The type of the account can differ from the default type.
+            // Name the type in the remedy, because it can differ from the default type.
             throw CommandError(reporting: error, type: account?.type, remedyText: invocation.remedyText)
         } catch let error as HTTPFileError {
             throw CommandError(file: error)
         } catch let error as HTTPTransportError where error.kind == .invalidRequest {
             throw CommandError(
-                .usage, "the request cannot be sent", reason: error.reason, hint: "lodge help request")
+                .usage, "cannot send the request", reason: error.reason, hint: "lodge help request")
         }
         guard let failure = CommandError(answering: response, account: account) else { return .done }
         throw failure
@@ -170,7 +171,7 @@ import OAuth2AccountStore
         guard invocation[Input.paginate] else { return }
         guard method == .get else {
             throw CommandError(
-                .usage, "--paginate requires GET", reason: "only a GET returns pages", hint: "leave out --paginate")
+                .usage, "--paginate requires GET", reason: "only GET returns pages", hint: "omit --paginate")
         }
         guard file == nil else {
             throw CommandError(
@@ -179,14 +180,16 @@ import OAuth2AccountStore
         }
     }
 
-    /// Returns the file of `--output`. Throws for the name of a format, which is probably a mistake.
+    /// Returns the file of `--output`, or `nil` for standard output.
+    ///
+    /// Throws an error if the value is the name of a format, which the other commands accept here.
     private func outputFile() throws -> String? {
         guard let file = invocation[Input.output] else { return nil }
         if file == "-" { return nil }
         guard !OutputFormat.names.contains(file) else {
             throw CommandError(
                 .usage, "--output of request is a file, not a format", reason: "request prints the response unchanged",
-                hint: "leave it out, or write ./\(file) for a file of this name")
+                hint: "omit it, or write ./\(file) for a file of this name")
         }
         return file
     }
@@ -194,7 +197,7 @@ import OAuth2AccountStore
     private static func field(_ text: String) throws -> HTTPFields.Field {
         let name = text.prefix { $0 != ":" }
         guard !name.isEmpty, name.count < text.count, !name.contains(" ") else {
-            // Not shown, because it may be a key.
+            // The error does not quote the text, because without a name it may be a secret.
             throw CommandError(
                 .usage, "--header has no name", reason: "expected NAME: VALUE",
                 hint: "--header 'Accept: application/json'")
@@ -222,7 +225,7 @@ extension HTTPStreamedResponse {
 extension CommandError {
     init(file error: HTTPFileError) {
         self.init(
-            .failed, "the file \(error.path) cannot be used", reason: error.reason,
+            .failed, "cannot use the file \(error.path)", reason: error.reason,
             hint: "check its path and permissions")
     }
 
@@ -237,13 +240,13 @@ extension CommandError {
         case 200..<300, 304: return nil
         case 401:
             status = .signInNeeded
-            reason = account == nil ? "it was sent without an account" : "the token was refused"
+            reason = account == nil ? "it was sent without an account" : "the API rejected the token"
             hint = account == nil ? "send it without --no-account" : signIn
         case 403:
             status = .notPermitted
             let missing = head.scopeNeeded.flatMap { $0.text.isEmpty ? nil : $0.text }
-            reason = missing.map { "it needs the permission \($0)" } ?? "the account may not do this"
-            hint = "ask for the permission that it needs: \(signIn) --scope SCOPE"
+            reason = missing.map { "it needs the permission \($0)" } ?? "the account lacks the permission"
+            hint = "request the required permission: \(signIn) --scope SCOPE"
             if let missing, let scope = account?.scope.union(Scope(parsing: missing)), scope.firstInvalidToken == nil,
                 !scope.text.contains("'")
             {
@@ -251,12 +254,12 @@ extension CommandError {
             }
         case 404:
             status = .notFound
-            hint = "check the address"
+            hint = "check the URL"
         case 429, 502, 503, 504:
             status = .unavailable
             hint = "retry later"
             if let wait = head.retryAfter(now: Date()) {
-                hint = "retry in \(Int((wait / .seconds(1)).rounded(.up))) s"
+                hint = "retry in \(wait.wholeSeconds) s"
             }
         case 511:
             status = .network
@@ -264,7 +267,7 @@ extension CommandError {
             hint = "open a browser to sign in to the network"
         default:
             status = .failed
-            reason = response.status < 400 ? "its Location is not usable" : nil
+            reason = response.status < 400 ? "its Location is unusable" : nil
         }
         let code = AuthenticationChallenge.challenges(in: response.fields).lazy.compactMap { $0.parameters["error"] }
             .first

@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 import OAuth2AccountStore
@@ -53,7 +53,7 @@ import StrictJSON
         let options: [any DeclaredOption] = [Input.data, Input.json, Input.form, Input.part]
         let present = options.filter { invocation.source(of: $0) != nil }
         guard present.count <= 1 else {
-            throw invocation.conflict(present[0], present[1], reason: "a request has one content")
+            throw invocation.conflict(present[0], present[1], reason: "a request can have only one content")
         }
         if let text = invocation[Input.data] {
             kind = .data(Source(text))
@@ -161,14 +161,15 @@ import StrictJSON
             for input in inputs { input.remove() }
             guard let error = error as? HTTPFileError else { throw error }
             throw CommandError(
-                .usage, "the file \(error.path) cannot be sent",
+                .usage, "cannot send the file \(error.path)",
                 reason: StandardInput.problem(ofFile: error.path) ?? error.reason,
                 hint: "check its path and permissions; @ precedes the name of a file")
         }
         if request.content != nil, [.get, .head].contains(request.method) {
             for input in inputs { input.remove() }
             throw CommandError(
-                .usage, "\(request.method) has no content", reason: "expected none, or --form, which joins the query",
+                .usage, "\(request.method) has no content",
+                reason: "expected no content, or --form, which extends the query",
                 hint: "send it with POST or PUT")
         }
         return inputs

@@ -1,6 +1,6 @@
 import CommandLineKit
 import HTTPExchange
-import Platform
+import LodgePlatform
 import StrictJSON
 
 /// The pages of `request --paginate`: follows the link in each response.
@@ -36,12 +36,12 @@ struct RequestPages {
         guard let origin, Origin(url.absoluteString) == origin else {
             throw CommandError(
                 .failed, "cannot read the next page",
-                reason: "its link leads to \(url.host() ?? "another server"), which must not get the token")
+                reason: "its link points to \(url.host() ?? "another server"), which must not receive the token")
         }
         guard seen.count < Self.maximumPages, seen.insert(url.absoluteString.hashValue).inserted else {
             throw CommandError(
-                .failed, "cannot read the next page", reason: "the links of the service lead in a circle",
-                hint: "report it to the service")
+                .failed, "cannot read the next page", reason: "the links of the service form a loop",
+                hint: "report this to the service")
         }
         return url
     }

@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2AccountStore
 
@@ -16,7 +16,7 @@ struct RequestURL {
         guard isPath || !text.utf8.contains(UInt8(ascii: "#")) else {
             throw CommandError(
                 .usage, "the URL contains #", reason: "a fragment is never sent",
-                hint: "write %23 where it is part of a name, or leave out what begins with it")
+                hint: "encode # as %23, or omit the fragment")
         }
         let whole = isPath ? try base(for: text) + text.replacingBytes("#", with: "%23") : text
         guard let url = URL(written: whole), let scheme = url.scheme?.lowercased(),
@@ -24,20 +24,20 @@ struct RequestURL {
         else {
             throw CommandError(
                 .usage, "\(UsageError.quoted(text)) is not a URL",
-                reason: "expected one that begins with https://, or a path that begins with /",
+                reason: "expected a URL that starts with https://, or a path that starts with /",
                 hint: "\(run: "request") GET /me")
         }
         // Such letters are easy to confuse, and the settings name hosts in their ASCII form.
         guard url.host(percentEncoded: false)?.utf8.allSatisfy({ $0 < 0x80 }) == true else {
             throw CommandError(
-                isPath ? .settings : .usage, "the address's host has letters that are not ASCII",
-                reason: "expected the form of it that is sent, which begins with xn--",
-                hint: "write that form, here and in resourceHosts")
+                isPath ? .settings : .usage, "the host of the URL is not ASCII",
+                reason: "expected its ASCII form, which starts with xn--",
+                hint: "use this form, here and in resourceHosts")
         }
         guard scheme == "https" || url.isLoopback else {
             throw CommandError(
-                .usage, "the request is not sent over plain http", reason: "only this machine can be reached so",
-                hint: "begin the address with https://")
+                .usage, "cannot send the request over plain HTTP", reason: "plain HTTP is allowed only to this machine",
+                hint: "use an https URL")
         }
         guard url.user() == nil, url.password() == nil else {
             throw CommandError(
@@ -53,7 +53,7 @@ struct RequestURL {
     private func base(for path: String) throws(CommandError) -> String {
         guard let type else {
             throw CommandError(
-                .settings, "a path needs an account type", reason: "the settings have none",
+                .settings, "a path requires an account type", reason: "the settings contain no account type",
                 hint: "use the complete URL, starting with https://")
         }
         if let api = type.graphAPI {
@@ -65,7 +65,7 @@ struct RequestURL {
         }
         if let host = type.resourceHosts.first { return "https://" + host }
         throw CommandError(
-            .settings, "a path needs the address of an API",
+            .settings, "a path requires the URL of an API",
             reason: "\(type.name) has neither graphAPI nor resourceHosts",
             hint: "use the complete URL, starting with https://, or add one of them to the settings")
     }

@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import HTTPExchange
 
 /// The output of a response.
@@ -33,7 +33,7 @@ import HTTPExchange
             guard let lines = text.take(chunk) else {
                 // Printed even with --quiet, because it replaces the content.
                 console.instruct(
-                    "The content is not text (\(response.fields["Content-Type"] ?? "of an unknown type")); --output FILE keeps it."
+                    "The content is not text (\(response.fields["Content-Type"] ?? "of an unknown type")); --output FILE saves it."
                 )
                 return
             }
@@ -46,7 +46,7 @@ import HTTPExchange
     }
 
     func note(_ download: HTTPDownload, at path: String) {
-        let before = download.resumed > 0 ? ", \(TransferProgress.size(download.resumed)) of it from before" : ""
+        let before = download.resumed > 0 ? ", \(TransferProgress.size(download.resumed)) of it earlier" : ""
         console.note("Wrote \(TransferProgress.size(download.size)) to \(path)\(before).")
     }
 }

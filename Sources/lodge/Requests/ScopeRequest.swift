@@ -2,7 +2,7 @@ import CommandLineKit
 import HTTPExchange
 import OAuth2AccountStore
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 
 /// The sign-in with additional scopes that a resource requires (`insufficient_scope`, RFC 6750 section 3.1).
 @MainActor struct ScopeRequest {

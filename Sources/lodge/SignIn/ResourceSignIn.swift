@@ -2,7 +2,7 @@ import CommandLineKit
 import Diagnostics
 import OAuth2AccountStore
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import StrictJSON
 
 /// Finds or adds the account type of a URL: `sign-in https://api.example/`.
@@ -101,7 +101,7 @@ import StrictJSON
             return try await ResourceDiscovery(transport: dependencies.transport(nil)).describe(address)
         } catch var error as AccountStoreError where error.kind == .network && error.hint?.actions.isEmpty != false {
             // The hint of the store is about accounts and settings, which do not exist yet.
-            error.hint = "check the address, the network and the proxy"
+            error.hint = "check the URL, the network and the proxy"
             throw error
         } catch var error as AccountStoreError where error.kind == .invalidAnswer {
             // A retry would get the same metadata, and there is no account yet.
@@ -119,7 +119,7 @@ import StrictJSON
         else { return }
         throw CommandError(
             .settings, "no account type \(word)", reason: "the settings do not have it",
-            hint: "to sign in to the API at this address, run: \(run: "sign-in") \(Self.word("https://" + word))")
+            hint: "to sign in to the API at this URL, run: \(run: "sign-in") \(Self.word("https://" + word))")
     }
 
     // MARK: Provider

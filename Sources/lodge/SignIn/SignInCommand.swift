@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import HTTPExchange
 import OAuth2Protocol
 import OAuth2AccountStore
@@ -14,7 +14,7 @@ import StrictJSON
         static let device = Option.flag("device", "show a code to enter on another device")
         static let noBrowser = Option.flag("no-browser", "print the URL and wait")
         static let qr = Option.flag("qr", "draw the URL as a QR code, too")
-        static let paste = Option.flag("paste", "print the URL, and read the code or the URL to which it leads")
+        static let paste = Option.flag("paste", "print the URL, and read the code or the redirect URL")
         static let clientCredentials = Option.flag(
             "client-credentials", "sign in as the client itself, without a user")
         static let withToken = Option.flag(

@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import OAuth2AccountStore
 
 /// The flow of a sign-in: selected on the command line or by default.
@@ -57,7 +57,7 @@ enum SignInFlow: Equatable {
     func explaining(_ error: AccountStoreError, type: String) -> AccountStoreError {
         guard case .device(_?) = self, error.kind == .settings, error.hint == nil else { return error }
         var error = error
-        error.hint = "\(run: "sign-in") \(type) --no-browser shows an address to open on this machine"
+        error.hint = "\(run: "sign-in") \(type) --no-browser prints a URL to open on this machine"
         return error
     }
 
@@ -67,7 +67,7 @@ enum SignInFlow: Equatable {
         if has("SSH_CONNECTION") { return "this is an SSH session" }
         #if os(Linux)
             if !has("DISPLAY"), !has("WAYLAND_DISPLAY"), !has("BROWSER"), !hasOwnOpener(environment) {
-                return "there is no display here (neither DISPLAY nor WAYLAND_DISPLAY nor BROWSER is set)"
+                return "there is no display (neither DISPLAY nor WAYLAND_DISPLAY nor BROWSER is set)"
             }
         #endif
         return nil

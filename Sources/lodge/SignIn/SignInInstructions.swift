@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 import OAuth2AccountStore
 import Synchronization
@@ -24,14 +24,14 @@ struct SignInInstructions: Sendable {
                 await console.instruct(
                     opens
                         ? "Opening the browser. If it does not open, go to:"
-                        : "To sign in, open this address in a browser on this machine:")
+                        : "To sign in, open this URL in a browser on this machine:")
                 await console.instruct(prepared.url.absoluteString)
                 await console.instruct(
                     "The redirect goes to \(prepared.redirectURI.text) on this machine. Ctrl-C ends the sign-in.")
                 await draw(
                     prepared.url,
-                    caution: "A phone that reads the code does not find the way back to this machine: "
-                        + "for that use --device or --paste.")
+                    caution: "A phone cannot receive the redirect on this machine; "
+                        + "to use a phone, add --device or --paste.")
                 guard opens else { return }
                 do {
                     try await open(prepared.url)
@@ -64,7 +64,7 @@ struct SignInInstructions: Sendable {
             await console.instruct("    \(prompt.userCode)")
             // The user compares the code with the page at this URL (RFC 8628 section 3.3.1).
             if let complete = prompt.verificationURIComplete {
-                await console.instruct("Or open this address, and see that it shows the same code:")
+                await console.instruct("Or open this URL, and check that it shows the same code:")
                 await console.instruct("    \(complete.absoluteString)")
             }
             await draw(prompt.verificationURIComplete ?? prompt.verificationURI)
@@ -80,18 +80,18 @@ struct SignInInstructions: Sendable {
     /// `read` reads the pasted line; `nil` at the end of the input.
     func paste(_ type: String, isCode: Bool, _ read: @escaping @Sendable () async throws -> String?) -> SignInMethod {
         .paste { url in
-            await console.instruct("To sign in, open this address in any browser:")
+            await console.instruct("To sign in, open this URL in any browser:")
             await console.instruct(url.absoluteString)
             await draw(url)
             await console.instruct(
                 isCode
                     ? "Then paste the code that it shows, and press Enter:"
-                    : "Then paste the whole address at which it ends, even if the page there does not open, and press Enter:"
+                    : "Then paste the complete URL of the last page, even if that page does not open, and press Enter:"
             )
             guard let line = try await read() else {
                 throw CommandError(
                     .signInNeeded, "the sign-in was not finished",
-                    reason: "standard input ended before anything was pasted",
+                    reason: "standard input ended without input",
                     hint: "\(run: "sign-in") \(type) --paste")
             }
             return line
@@ -121,14 +121,14 @@ struct SignInInstructions: Sendable {
             await console.draw(lines)
             if await !console.errorUsesColor {
                 await console.instruct(
-                    "(Drawn for light letters on a dark background; on a light one a camera may not read it.)")
+                    "(Drawn for a dark background; a camera may not read it on a light one.)")
             }
             if let caution { await console.instruct(caution) }
         } catch QRCode.Failure.noLibrary {
             await console.instruct(
                 "No QR code can be drawn here. Install \(QRCode.packageName) for that; the address is enough.")
         } catch {
-            await console.instruct("No QR code is drawn: the address is too long for one.")
+            await console.instruct("The QR code is not drawn: the URL is too long.")
         }
     }
 }

@@ -2,7 +2,7 @@ import CommandLineKit
 import HTTPExchange
 import OAuth2AccountStore
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 
 /// The input of `sign-in --with-token`: a token response in JSON, or only a token.
 enum SuppliedToken {
@@ -15,7 +15,7 @@ enum SuppliedToken {
         func invalid(_ reason: String) -> CommandError {
             CommandError(
                 .usage, "standard input has no token", reason: reason,
-                hint: "pass the token alone, or a token response in JSON: \(run: "sign-in") \(type) --with-token < FILE"
+                hint: "pass only the token, or a token response in JSON: \(run: "sign-in") \(type) --with-token < FILE"
             )
         }
         guard let first = text.first else { throw invalid("it is empty") }

@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import OAuth2AccountStore
 
 @MainActor struct ExecCommand: CommandHandler {
@@ -11,7 +11,7 @@ import OAuth2AccountStore
         "exec", "Run a program with an access token in its environment.",
         discussion: """
             The token is in OAUTH2_ACCESS_TOKEN, and its expiry (RFC 3339), if known, in OAUTH2_ACCESS_TOKEN_EXPIRY. The exit status \
-            is the program's; 127 if there is no such program, 126 if it cannot run.
+            is the program's; 127 if the program does not exist, 126 if it cannot run.
             """, examples: ["lodge exec -- python3 report.py"], arguments: [Input.command],
         options: [TokenOptions.refresh, TokenOptions.scope], formats: OutputFormat.ofText
     ) { try await ExecCommand(context: $0).exec() }
@@ -26,7 +26,7 @@ import OAuth2AccountStore
         let words = invocation[Input.command]
         guard let program = words.first, !program.isEmpty else {
             throw CommandError(
-                .usage, "no program to run", reason: "expected one after --", hint: "\(run: "exec") -- COMMAND")
+                .usage, "no program to run", reason: "expected a program after --", hint: "\(run: "exec") -- COMMAND")
         }
         let store = try await context.store()
         let token = try await context.freshToken(store, of: try await context.account(store))

@@ -1,5 +1,5 @@
 import OAuth2AccountStore
-import Platform
+import LodgePlatform
 
 /// The way to get a refresh token from a provider that issued none.
 ///

@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 
 /// A SASL mechanism that signs a user in to a mail server with an access token.
 enum SASLMechanism: String, CaseIterable, Sendable {

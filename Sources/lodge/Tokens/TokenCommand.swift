@@ -1,7 +1,7 @@
 import CommandLineKit
 import OAuth2AccountStore
 import StrictJSON
-import Platform
+import LodgePlatform
 import OAuth2Protocol
 
 @MainActor struct TokenCommand: CommandHandler {
@@ -19,14 +19,14 @@ import OAuth2Protocol
         static let policy = Option.text(
             "policy", "NAME", "policy of Azure AD B2C that issues it, by its name in the settings (the account's)")
         static let exchange = Option.flag("exchange", "exchange it for a token of another service, and print that")
-        static let audience = Option.texts("audience", "NAME", "the other service, by the name that the provider uses")
+        static let audience = Option.texts("audience", "NAME", "the other service, by its name at the provider")
         static let resource = Option.texts("resource", "URL", "the other service, by its URL")
     }
 
     nonisolated static let command = Command(
         "token", "Print an access token or an Authorization header.",
         discussion: """
-            Pass a token by a pipe or a file: other users can read a command line. For mail programs, see lodge help mail.
+            Pass a token through a pipe or a file: other users can read a command line. For mail programs, see lodge help mail.
             """,
         examples: [
             "lodge token --header | curl -H @- https://graph.microsoft.com/v1.0/me", "lodge token --output json",
@@ -61,7 +61,7 @@ import OAuth2Protocol
             if invocation[Input.header], !["bearer", "dpop"].contains(exchanged.tokenType) {
                 throw CommandError(
                     .failed, "cannot print a header field", reason: "the exchanged token is not an access token",
-                    hint: "leave out --header")
+                    hint: "omit --header")
             }
             return try write(
                 IssuedToken(
@@ -94,15 +94,15 @@ import OAuth2Protocol
         if !invocation[Input.exchange] {
             for option in [Input.audience, Input.resource] where !invocation[option].isEmpty {
                 throw CommandError(
-                    .usage, "--\(option.spec.name) needs --exchange",
-                    reason: "it names the service that the token is exchanged for",
+                    .usage, "--\(option.spec.name) requires --exchange",
+                    reason: "it selects the service for which the token is exchanged",
                     hint: "add --exchange, or leave --\(option.spec.name) out")
             }
         }
         if let user = invocation[Input.user] {
             guard invocation[Input.sasl] != nil else {
                 throw CommandError(
-                    .usage, "--user needs --sasl", reason: "it is a part of the SASL response",
+                    .usage, "--user requires --sasl", reason: "it is a part of the SASL response",
                     hint: "add --sasl xoauth2 or --sasl oauthbearer")
             }
             try SASLMechanism.check(user: user)
@@ -233,7 +233,7 @@ extension Invocation {
             throw CommandError(
                 .usage, "wrong value of --scope",
                 reason:
-                    "\(UsageError.quoted(token)) has characters that may not be sent; expected printable ASCII without "
+                    "\(UsageError.quoted(token)) has invalid characters; expected printable ASCII without "
                     + "quotation mark and backslash",
                 hint: "separate scopes with spaces, or use --scope once for each")
         }

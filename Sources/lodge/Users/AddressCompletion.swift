@@ -56,7 +56,7 @@ import OAuth2AccountStore
             var users: [User] = []
             for try await user in directory.users(matching: query) { users.append(user) }
             return users
-        } catch  where Self.isOutage(error) {
+        } catch let error where Self.isOutage(error) {
             // An empty copy proves nothing about the directory.
             guard let summary = try? await copy.summary(), summary.users > 0,
                 let users = try? await self.users(of: copy)

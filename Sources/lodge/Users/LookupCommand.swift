@@ -1,4 +1,4 @@
-import Platform
+import LodgePlatform
 import CommandLineKit
 import DirectorySearch
 import OAuth2AccountStore
@@ -32,7 +32,7 @@ import StrictJSON
         let total = try total()
         guard let first = try await Names.next(of: lines) else {
             throw CommandError(
-                .usage, "there is no name to look up", reason: "expected one per line",
+                .usage, "no names to look up", reason: "expected one per line",
                 hint: "echo ada@contoso.com | \(run: "lookup")")
         }
         let chosen = try context.fields(Input.fields)
@@ -56,7 +56,7 @@ import StrictJSON
                         user = value
                         found += 1
                     case .failure(let error) where error.kind == .notFound:
-                        // vCard has no form for this.
+                        // A vCard cannot represent a missing user, so print a note instead.
                         if format == .vCard { console.note("No user \(lookup.name).") }
                     case .failure(let error):
                         // Each error is reported; the first one decides the status.
@@ -85,7 +85,9 @@ import StrictJSON
         return failure ?? (found == 0 ? .notFound : .done)
     }
 
-    /// Returns the number of names for the progress, if they come from a file and standard error is a terminal.
+    /// Returns the number of names, for the progress line.
+    ///
+    /// Returns `nil` if the names do not come from a file, or if standard error is not a terminal.
     private func total() throws -> Int? {
         guard console.terminal.errorIsTerminal, let path = invocation[Input.file],
             StandardInput.problem(ofFile: path) == nil
@@ -93,7 +95,9 @@ import StrictJSON
         return try? LineReader.count(path, where: { Names.name($0) != nil })
     }
 
-    /// Reports an error for one name and returns its status. Omits a hint equal to the previous one.
+    /// Reports an error for one name and returns the exit status of the error.
+    ///
+    /// Omits a hint that repeats the previous hint, except in JSON.
     private func report(_ name: String, _ error: DirectoryError, after hint: inout Hint?) -> ExitStatus {
         var failure = CommandError(reporting: error, type: invocation[GlobalOptions.type])
         failure.message = "\(name): \(failure.message)"
@@ -110,7 +114,7 @@ import StrictJSON
     }
 }
 
-/// A line of the input with its user.
+/// An output row: a name from the input, and its user if the directory has one.
 private struct LookupRecord: OutputRecord {
     let input: String
     let user: User?
@@ -132,7 +136,10 @@ private struct LookupRecord: OutputRecord {
     }
 }
 
-/// The nonblank lines, trimmed. Lines are read on demand until the next one is late.
+/// The trimmed lines of the input, without blank lines and comments.
+///
+/// The sequence reads on demand and ends if the next line does not arrive within `patience`. The command can then write
+/// the results of the previous lines.
 private struct Names: AsyncSequence, Sendable {
     typealias Element = String
 

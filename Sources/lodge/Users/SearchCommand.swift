@@ -5,7 +5,7 @@ import StrictJSON
 
 @MainActor struct SearchCommand: CommandHandler {
     enum Input {
-        static let text = Argument.words("TEXT", "start of a name or an address, or of several", optional: true)
+        static let text = Argument.words("TEXT", "start of one or more names or addresses", optional: true)
         static let givenName = Option.text("given-name", "TEXT", "the given name starts with TEXT")
         static let surname = Option.text("surname", "TEXT", "the surname starts with TEXT")
         static let name = Option.text("name", "TEXT", "the display name starts with TEXT")
@@ -263,7 +263,7 @@ import StrictJSON
             guard let name = words.first, words.count <= 2, direction == "asc" || direction == "desc" else {
                 throw CommandError(
                     .usage, "--order \"\(text)\" is not understood",
-                    reason: "expected a field, and :desc behind it or not", hint: "--order displayName:desc")
+                    reason: "expected a field, optionally followed by :desc", hint: "--order displayName:desc")
             }
             return UserOrder(property: UserProperty(rawValue: String(name)), isDescending: direction == "desc")
         }

@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 
 /// The value of `search --search`.
 enum SearchOption: Equatable {

@@ -1,5 +1,5 @@
 import CommandLineKit
-import Platform
+import LodgePlatform
 import DirectorySearch
 import OAuth2AccountStore
 import StrictJSON
@@ -141,7 +141,7 @@ extension CommandContext {
             return .done
         } catch let error as DirectoryError where error.kind == .notSupported {
             throw CommandError(
-                .failed, "the directory does not tell who is signed in",
+                .failed, "the directory does not return the signed-in user",
                 reason: error.displayMessage ?? error.status.map { "it responds to /Me with HTTP status \($0)" },
                 hint: "to show a user, run: \(run: "show") USER", code: error.code, requestID: error.requestID)
         }
@@ -153,7 +153,8 @@ extension CommandContext {
             throw CommandError(
                 .failed, "the account \(account.label) has no user",
                 reason: account.isClient
-                    ? "the client signed in for itself" : "the type \(type.name) has no provider that names the user",
+                    ? "the client signed in for itself"
+                    : "the type \(type.name) has no provider that identifies the user",
                 hint: "\(run: "accounts show") \(account.id.rawValue)")
         }
         do {
@@ -165,7 +166,7 @@ extension CommandContext {
         }
         guard let claims = account.claims else {
             throw CommandError(
-                .failed, "the provider does not name the user",
+                .failed, "the provider does not identify the user",
                 reason: "it has no userinfo endpoint, and sent no ID token at the sign-in",
                 hint: "\(run: "accounts show") \(account.id.rawValue)")
         }
@@ -181,7 +182,7 @@ extension CommandContext {
         if invocation[Input.groups] { parts.insert(.groups) }
         guard invocation[Input.photo] != "-" else {
             throw CommandError(
-                .usage, "--photo requires a file", reason: "standard output has the user",
+                .usage, "--photo requires a file", reason: "standard output contains the user",
                 hint: "use a file name, or ./- for the file -")
         }
         if format == .vCard,
@@ -201,7 +202,7 @@ extension CommandContext {
             }
             throw CommandError(
                 .notFound, "no user \(name)", reason: error.displayMessage,
-                hint: "\(run: "search") finds people by name", code: error.code, requestID: error.requestID)
+                hint: "\(run: "search") finds users by name", code: error.code, requestID: error.requestID)
         }
     }
 

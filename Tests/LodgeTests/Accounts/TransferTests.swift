@@ -14,7 +14,7 @@ import Testing
         let first = await terminal.run("accounts", "import", input: Self.answer)
         #expect(first.status == 0, "\(first.errors)")
         #expect(first.lines.count == 2 && first.lines[1].hasPrefix("added\t"))
-        #expect(first.errors.contains("not verified"))
+        #expect(first.errors.contains("does not verify"))
         let file = terminal.folder.appending(path: "answer.json")
         try Self.answer.write(to: file, atomically: true, encoding: .utf8)
         let second = await terminal.run("accounts", "import", file.path, "-o", "json")

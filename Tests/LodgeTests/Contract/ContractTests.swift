@@ -169,7 +169,7 @@ import Testing
             guard !commandSyntax.options(for: leaf.chain).contains(where: { "--" + $0.name == wrong }) else { continue }
             do throws(UsageError) {
                 _ = try commandSyntax.parse(arguments: leaf.line + [wrong], environment: [:])
-                Issue.record("\(wrong) is understood")
+                Issue.record("\(wrong) is accepted")
             } catch {
                 #expect(error.message == "unknown option \(wrong)")
                 #expect(error.reason == "did you mean --\(option.name)?", "\(wrong)")
@@ -182,7 +182,7 @@ import Testing
             let wrong = leaf.path.dropLast() + [String(leaf.path[leaf.path.count - 1].dropLast())]
             do throws(UsageError) {
                 _ = try commandSyntax.parse(arguments: Array(wrong), environment: [:])
-                Issue.record("\(wrong) is understood")
+                Issue.record("\(wrong) is accepted")
             } catch {
                 #expect(error.reason?.contains("did you mean lodge") == true, "\(wrong): \(error)")
             }

@@ -1,5 +1,5 @@
 import Foundation
-import Platform
+import LodgePlatform
 import StrictJSON
 import TestSupport
 import Testing

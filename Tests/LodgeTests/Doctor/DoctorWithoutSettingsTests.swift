@@ -95,7 +95,7 @@ import Testing
         let terminal = try await Terminal()
         let store = terminal.folder.appending(path: "Ada's store").path
         #expect(await terminal.run("sign-in", "--store", store).status == 0)
-        try Data("this is no database, but it is somebody's file".utf8).write(
+        try Data("this is not a database, but a file of the user".utf8).write(
             to: URL(filePath: store + "/accounts.sqlite"))
         let word = "--store='" + store.replacing("'", with: "'\\''") + "'"
         let accounts = await terminal.run("accounts", "--store", store)

@@ -61,8 +61,8 @@ struct ExitStatusTests {
 
     @Test(arguments: [
         (HTTPTransportError.Kind.redirectRefused, 7, "no response from the network"),
-        (.responseTooLarge, 1, "the response cannot be used"), (.other, 1, "the request failed"),
-        (.invalidRequest, 8, "the request cannot be sent"), (.plainHTTPRefused, 8, "the request cannot be sent"),
+        (.responseTooLarge, 1, "cannot use the response"), (.other, 1, "the request failed"),
+        (.invalidRequest, 8, "cannot send the request"), (.plainHTTPRefused, 8, "cannot send the request"),
         (.timedOut, 7, "no response from the network"), (.connectionLost, 7, "no response from the network"),
     ])
     func `a network error is reported only if no response arrived`(

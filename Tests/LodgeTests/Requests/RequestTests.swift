@@ -107,7 +107,7 @@ import Testing
         let own = await terminal.run("request", "GET", "/me", "--header", "Authorization: Mine")
         #expect(own.status == 0 && own.errors.contains("use --no-account"))
         let host = await terminal.run("request", "GET", "/me", "--header", "Host: evil.example")
-        #expect(host.status == 2 && host.errors.contains("Host is written by the transport"))
+        #expect(host.status == 2 && host.errors.contains("Host is set by the transport"))
         let foreign = await terminal.run("request", "GET", "https://evil.example/")
         #expect(foreign.status == 8 && foreign.errors.contains("resourceHosts"))
     }

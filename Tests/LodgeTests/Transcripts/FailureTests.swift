@@ -214,10 +214,10 @@ import Testing
         let whole = try Data(contentsOf: file)
         let secret = try Data(contentsOf: key)
 
-        try Data("this is no database, but it is somebody's file".utf8).write(to: file)
+        try Data("this is not a database, but a file of the user".utf8).write(to: file)
         let garbage = await terminal.run("accounts")
         #expect(garbage.status == 9 && garbage.errors.contains("\nhint: "), "\(garbage.errors)")
-        #expect(try Data(contentsOf: file) == Data("this is no database, but it is somebody's file".utf8))
+        #expect(try Data(contentsOf: file) == Data("this is not a database, but a file of the user".utf8))
         try whole.write(to: file)
 
         try FileManager.default.removeItem(at: key)

@@ -27,7 +27,7 @@ import Testing
                     defer { done = true }; return !done
                 })
             else { return }
-            let transport = CurlTransport(userAgent: "a person's telephone")
+            let transport = CurlTransport(userAgent: "a user's phone")
             try await Approval().approveDevice(try address(in: await said()), transport: transport)
         }
     }
@@ -88,7 +88,7 @@ import Testing
         Self.waitInVain(terminal)
         let answer = await terminal.run("sign-in", "--no-browser", "--timeout", "30")
         #expect(answer.status == 4)
-        #expect(answer.errors.hasPrefix("To sign in, open this address in a browser on this machine:\nhttp://"))
+        #expect(answer.errors.hasPrefix("To sign in, open this URL in a browser on this machine:\nhttp://"))
         #expect(terminal.provider.log().allSatisfy { $0.path != "/device_authorization" })
     }
 
@@ -111,7 +111,7 @@ import Testing
     @Test func `sign-in --device reports a denied request and a timeout`() async throws {
         let terminal = try await Terminal()
         terminal.meanwhile = { said in
-            let transport = CurlTransport(userAgent: "a person's telephone")
+            let transport = CurlTransport(userAgent: "a user's phone")
             try await Approval().denyDevice(try Self.address(in: await said()), transport: transport)
         }
         let denied = await terminal.run("sign-in", "--device")
@@ -163,13 +163,13 @@ import Testing
         }
         let answer = await terminal.run("sign-in", "--paste")
         #expect(answer.status == 0, "\(answer.errors)")
-        #expect(answer.errors.contains("Then paste the whole address"))
+        #expect(answer.errors.contains("Then paste the complete URL"))
         terminal.pastes = { _ in "something else" }
         let other = await terminal.run("sign-in", "--paste")
         #expect(other.status == 4 && other.errors.contains("hint: copy the whole address"), "\(other.errors)")
         terminal.pastes = { _ in nil }
         let nothing = await terminal.run("sign-in", "--paste")
-        #expect(nothing.status == 4 && nothing.errors.contains("ended before anything was pasted"))
+        #expect(nothing.status == 4 && nothing.errors.contains("ended without input"))
     }
 
     @Test(arguments: [["--paste"], ["--device"], ["--no-browser"], []])

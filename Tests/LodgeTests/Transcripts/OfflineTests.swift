@@ -115,7 +115,7 @@ import Testing
         for options in [["--order", "displayName"], ["--filter", "true"], ["--fields", "manager.displayName"]] {
             let refused = await terminal.run(words: ["search", "ada", "--offline"] + options)
             #expect(refused.status == 2 && refused.errors.contains("the offline copy cannot run this search"))
-            #expect(refused.errors.contains("hint: to search the directory, leave out --offline"), "\(refused.errors)")
+            #expect(refused.errors.contains("hint: to search the directory, omit --offline"), "\(refused.errors)")
         }
     }
 

@@ -195,7 +195,7 @@ import Testing
         serving.cancel()
         let served = await serving.value
         #expect(served.status == 0 && served.output == "http://127.0.0.1:\(port)\n", "\(served)")
-        #expect(served.errors.contains("7 invented users") && served.errors.hasSuffix("Stopped.\n"))
+        #expect(served.errors.contains("7 sample users") && served.errors.hasSuffix("Stopped.\n"))
         #expect(served.errors.contains("GET /.well-known/openid-configuration 200"))
         let wrong = await terminal.run("serve", "--fault", "nix")
         #expect(wrong.status == 2)
@@ -218,6 +218,12 @@ import Testing
         let facts = try JSONValue(parsing: served.output).object
         #expect(facts?["issuer"]?.string?.hasPrefix("https://") == true, "\(served.output)")
         #expect(served.output.contains("cf136dc3c1fc"))
+    }
+
+    @Test func `serve rejects a scope with a space`() async throws {
+        let wrong = try await Terminal().run("serve", "--scope", "tasks.read tasks.write")
+        #expect(wrong.status == 2)
+        #expect(wrong.errors.contains("cannot offer the scope \"tasks.read tasks.write\""), "\(wrong.errors)")
     }
 
     @Test func `serve writes its CA to the named file, and deletes only its own`() async throws {

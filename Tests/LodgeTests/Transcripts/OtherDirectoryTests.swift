@@ -51,7 +51,7 @@ import Testing
         let nobody = await terminal.run("search", "zzzz")
         #expect(nobody.status == 3)
         #expect(nobody.errors.hasPrefix("No user has a name or address that starts with \"zzzz\".\n"))
-        #expect(await terminal.run("me").errors.contains("the directory does not tell who is signed in"))
+        #expect(await terminal.run("me").errors.contains("the directory does not return the signed-in user"))
         let refused = await terminal.run("search", "--office", "18")
         #expect(refused.status == 2 && refused.errors.contains("SCIM has no attribute for \"officeLocation\""))
     }

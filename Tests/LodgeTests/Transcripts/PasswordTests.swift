@@ -96,8 +96,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (["--audience", "billing"], "--audience needs --exchange"),
-        (["--resource", "https://pay.example/"], "--resource needs --exchange"),
+        (["--audience", "billing"], "--audience requires --exchange"),
+        (["--resource", "https://pay.example/"], "--resource requires --exchange"),
         (["--exchange", "--introspect"], "--exchange and --introspect"),
         (["--exchange", "--refresh"], "--exchange and --refresh"),
     ])

@@ -73,7 +73,7 @@ import Testing
         #expect(status.output.contains("\(terminal.store.path)/accounts.sqlite"), "\(status.output)")
         #expect(await terminal.run("sign-in").status == 0)
         #expect(await terminal.run("status").status == 0)
-        #expect(await terminal.run("doctor", "--offline").errors == "All is well.\n")
+        #expect(await terminal.run("doctor", "--offline").errors == "No problems found.\n")
     }
 
     @Test func `doctor reports why a store cannot be created`() async throws {

@@ -121,8 +121,8 @@ import Testing
         ),
         (["add", "a b", "--issuer", "https://id.example", "--client-id", "c"], 2, "a name without spaces"),
         (["add", "mine", "--issuer", "https://id.example", "--register", "--offline"], 2, "--offline"),
-        (["remove", "company"], 3, "settings.json does not have it"),
-        (["remove", "github"], 3, "is a preset and stays"),
+        (["remove", "company"], 3, "settings.json does not contain it"),
+        (["remove", "github"], 3, "is a built-in preset"),
     ])
     func `an invalid providers command is an error and does not change the settings`(
         words: [String], status: Int32, reason: String
@@ -148,7 +148,7 @@ import Testing
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try "<plist/>".write(to: folder.appending(path: "settings.plist"), atomically: true, encoding: .utf8)
         let shaded = await terminal.run("providers", "add", "gitlab", "--client-id", "c")
-        #expect(shaded.status == 8 && shaded.errors.contains("property lists are not edited here"))
+        #expect(shaded.status == 8 && shaded.errors.contains("cannot edit property lists"))
         #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "settings.json").path))
     }
 
@@ -277,7 +277,7 @@ import Testing
             type.clientID == "p1" && type.clientSecret == nil
                 && type.clientAuthentication == AccountType.AuthenticationMethod.none)
         let remove = await terminal.run("providers", "remove", "mine")
-        #expect(remove.status == 0 && remove.errors.contains("offers no deletion"), "\(remove.errors)")
+        #expect(remove.status == 0 && remove.errors.contains("does not support deletion"), "\(remove.errors)")
     }
 
     @Test(arguments: [
@@ -347,7 +347,7 @@ import Testing
         if status != 0 {
             #expect(remove.errors.contains("--local"))
             let local = await terminal.run("providers", "remove", "company", "--local")
-            #expect(local.status == 0 && local.errors.contains("stays registered"), "\(local.errors)")
+            #expect(local.status == 0 && local.errors.contains("remains registered"), "\(local.errors)")
         }
     }
 

@@ -40,7 +40,7 @@ import Testing
         #expect(list.status == 0 && list.lines.count == 1 + ProviderPreset.all.count)
         let show = await terminal.run("providers", "show", "entra-tenant")
         #expect(show.status == 0)
-        #expect(show.output.contains("To fill in\ttenant: the tenant's identifier, or one of its domains\n"))
+        #expect(show.output.contains("Required keys\ttenant: the tenant's identifier, or one of its domains\n"))
         #expect(
             show.output.contains("To set it up\tlodge providers add entra-tenant --set tenant=… --client-id ID\n"))
         let json = try JSONValue(parsing: await terminal.run("providers", "show", "google", "-o", "json").output)

@@ -159,7 +159,7 @@ import Testing
     @Test func `a URL without a response is a network error that names the URL`() async throws {
         let terminal = try await Terminal()
         let signIn = await terminal.run("sign-in", "http://127.0.0.1:1/mcp", "--yes")
-        #expect(signIn.status == 7 && signIn.errors.contains("hint: check the address"), "\(signIn.errors)")
+        #expect(signIn.status == 7 && signIn.errors.contains("hint: check the URL"), "\(signIn.errors)")
     }
 
     @Test(arguments: [[:], ["iss": "https://evil.example"], ["iss": "ISSUER/"]])
@@ -174,7 +174,7 @@ import Testing
         let reason = more["iss"].map {
             "it comes from a different issuer (iss: expected \"\(scene.server.issuer)\", received \"\($0)\")"
         }
-        #expect(signIn.errors.contains(reason ?? "the issuer is missing although this provider promises it"))
+        #expect(signIn.errors.contains(reason ?? "the issuer is missing although this provider announces it"))
         #expect(scene.signInRequests == ["/register", "/authorize"])
         #expect(await terminal.run("accounts", "--output", "json").output == "[]\n")
     }

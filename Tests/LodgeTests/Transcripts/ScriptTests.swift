@@ -5,7 +5,8 @@ import Testing
 @testable import CommandLineKit
 @testable import lodge
 
-/// Tests `token`, `request`, `exec`, `credential git` and `completion`, the commands for scripts and shells.
+/// Tests the commands for scripts and shells: `token`, `request`, `exec`, `credential git`, `completion` and
+/// `__complete`.
 @MainActor @Suite struct ScriptTests {
     private func signedIn() async throws -> Terminal {
         let terminal = try await Terminal()
@@ -79,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `credential git erase refreshes the current token, but not for an older token`() async throws {
+    @Test func `credential git erase refreshes the token only if its input has the current token`() async throws {
         let terminal = try await signedIn()
         let host = "127.0.0.1:\(try #require(terminal.provider.issuer.port))"
         let token = await terminal.run("token").output.dropLast()
@@ -91,7 +92,7 @@ import Testing
         #expect(await terminal.run("credential", "git", "store", input: question + token).output.isEmpty)
     }
 
-    @Test func `completion prints the script of each shell, and a mistyped shell suggests the closest one`()
+    @Test func `completion prints the script of each shell, and suggests the closest name for a mistyped one`()
         async throws
     {
         let terminal = try await Terminal()
@@ -103,7 +104,7 @@ import Testing
         #expect(wrong.status == 2 && wrong.errors.contains("lodge completion bash"))
     }
 
-    @Test func `words are completed from settings and store, without unsafe names or error output`()
+    @Test func `__complete suggests words from the settings and the store, and prints no errors`()
         async throws
     {
         let terminal = try await signedIn()

@@ -49,7 +49,7 @@ import Testing
         }
         let answer = await terminal.run("sign-in", "--device", "--qr")
         #expect(answer.errors.contains("\n██████████\n██████████\n████▄▀████\n"), "\(answer.errors)")
-        #expect(answer.errors.contains("light letters on a dark background"))
+        #expect(answer.errors.contains("for a dark background"))
         #expect(answer.status == 0, "\(answer.errors)")
     }
 
@@ -109,10 +109,10 @@ import Testing
             code.lines(withColor: false) == [
                 "███████████", "███████████", "████▄▀▄████", "████▄▄█████", "███████████", "▀▀▀▀▀▀▀▀▀▀▀",
             ])
-        let coloured = code.lines(withColor: true)
-        #expect(coloured.allSatisfy { $0.hasPrefix("\u{1B}[38;5;16;48;5;231m") && $0.hasSuffix("\u{1B}[0m") })
-        #expect(coloured[2] == "\u{1B}[38;5;16;48;5;231m    ▀▄▀    \u{1B}[0m")
-        #expect(coloured[3] == "\u{1B}[38;5;16;48;5;231m    ▀▀     \u{1B}[0m")
-        #expect(coloured.count == 6 && coloured[5] == "\u{1B}[38;5;16;48;5;231m           \u{1B}[0m")
+        let colored = code.lines(withColor: true)
+        #expect(colored.allSatisfy { $0.hasPrefix("\u{1B}[38;5;16;48;5;231m") && $0.hasSuffix("\u{1B}[0m") })
+        #expect(colored[2] == "\u{1B}[38;5;16;48;5;231m    ▀▄▀    \u{1B}[0m")
+        #expect(colored[3] == "\u{1B}[38;5;16;48;5;231m    ▀▀     \u{1B}[0m")
+        #expect(colored.count == 6 && colored[5] == "\u{1B}[38;5;16;48;5;231m           \u{1B}[0m")
     }
 }

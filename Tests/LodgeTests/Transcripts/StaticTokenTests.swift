@@ -66,7 +66,7 @@ import Testing
         #expect(me.status == 1 && me.errors.contains("hint: to show a user, run: lodge show USER\n"), "\(me.errors)")
         let sync = await terminal.run("sync")
         #expect(sync.status == 2, "\(sync.errors)")
-        #expect(sync.errors.hasPrefix("lodge: cannot make an offline copy for hr: SCIM has no list of changes\n"))
+        #expect(sync.errors.hasPrefix("lodge: cannot create an offline copy for hr: SCIM has no list of changes\n"))
         #expect(sync.errors.contains("run: lodge search --all --output jsonl > users.jsonl\n"))
         let refreshed = await terminal.run("token", "--refresh")
         #expect(refreshed.status == 4, "\(refreshed.errors)")
@@ -147,7 +147,7 @@ import Testing
                 words: ["providers", "add", "hr", "--directory", "scim", "--directory-base", "https://hr.example/"]
                     + words)
             #expect(refused.status == 2, "\(refused.errors)")
-            #expect(refused.errors.hasPrefix("lodge: \(words[0]) needs a provider: "))
+            #expect(refused.errors.hasPrefix("lodge: \(words[0]) requires a provider: "))
         }
         let none = await terminal.run("providers", "add", "hr", "--directory", "scim")
         #expect(none.status == 2 && none.errors.contains("the provider is missing"))

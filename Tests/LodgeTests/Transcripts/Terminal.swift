@@ -109,7 +109,7 @@ final class Terminal {
         world.readHiddenLine = { _ in input.isEmpty ? nil : input.split(separator: "\n").first.map(String.init) ?? "" }
         if let pastes { world.readLine = { _ in try await pastes(errors.text) } }
         let open: @Sendable (URL) async throws -> Void = { url in
-            let transport = CurlTransport(userAgent: "a person's browser")
+            let transport = CurlTransport(userAgent: "a user's browser")
             switch person {
             case .approves: _ = try await Approval().approve(url, transport: transport)
             case .approvesAs(let name): _ = try await Approval(as: name).approve(url, transport: transport)

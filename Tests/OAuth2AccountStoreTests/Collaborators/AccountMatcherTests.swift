@@ -2,7 +2,7 @@ import Foundation
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 import StorageSuite
 import StoreTestSupport
@@ -97,7 +97,7 @@ struct AccountMatcherTests {
         #expect(unchanged == "ada", "the import has the same tokens")
     }
 
-    @Test func `of several accounts the first one matches`() throws {
+    @Test func `if several accounts match, the first one is returned`() throws {
         var matcher = AccountMatcher()
         let ada = try record("ada") { $0.homeAccountID = "u.t" }
         matcher.add(ada)

@@ -2,7 +2,7 @@ import Foundation
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 import StorageSuite
 import StoreTestSupport
@@ -26,13 +26,15 @@ private final class ContestedStorage: WrappedStorage {
         self.rival = rival
     }
 
-    func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64? {
+    func replace(
+        _ record: SealedRecord, kind: StorageChange.Kind, setting values: [String: [UInt8]]
+    ) async throws -> Int64? {
         let isContested = contests.withLock { contests in
             contests -= 1
             return contests >= 0
         }
         if isContested { try await rival(inner) }
-        return await inner.replace(record, kind: kind)
+        return await inner.replace(record, kind: kind, setting: values)
     }
 }
 

@@ -2,7 +2,7 @@ import Foundation
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 import StorageSuite
 import StoreTestSupport
@@ -68,9 +68,19 @@ struct ChangePublisherTests {
         let test = try Collaborators(storage: GapStorage())
         let ada = try await test.addAccount()
         let events = test.publisher.broadcaster.stream()
+        let posted = Log<String>()
+        let names: [Notification.Name] = [.accountStoreDidChangeManyAccounts, .accountStoreAccountsDidChange]
+        test.publisher.poster.setObject(posted)
+        let observers = names.map { name in
+            NotificationCenter.default.addObserver(forName: name, object: posted, queue: nil) { notification in
+                if notification.userInfo == nil { posted.append(notification.name.rawValue) }
+            }
+        }
+        defer { for observer in observers { NotificationCenter.default.removeObserver(observer) } }
         await test.publisher.didSave(1)
         #expect(await next(1, of: events) == ["many"])
         #expect(test.repository.cache[ada] == nil)
+        #expect(posted.all == names.map(\.rawValue))
     }
 
     @Test func `a log that cannot be read is read again after a second`() async throws {

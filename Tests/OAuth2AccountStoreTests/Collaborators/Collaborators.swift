@@ -2,7 +2,7 @@ import Foundation
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 import StorageSuite
 import StoreTestSupport
@@ -148,8 +148,10 @@ final class RecordingStorage: WrappedStorage {
         await inner.setValue(value, for: name)
     }
 
-    func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64? {
+    func replace(
+        _ record: SealedRecord, kind: StorageChange.Kind, setting values: [String: [UInt8]]
+    ) async throws -> Int64? {
         log.append("replace \(record.id)")
-        return await inner.replace(record, kind: kind)
+        return await inner.replace(record, kind: kind, setting: values)
     }
 }

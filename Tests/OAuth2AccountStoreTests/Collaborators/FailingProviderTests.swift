@@ -1,7 +1,7 @@
 import Foundation
 import HTTPExchange
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import StorageSuite
 import StoreTestSupport
 import Synchronization
@@ -244,7 +244,7 @@ struct FailingProviderTests {
         gate.open()
         for process in [test] + processes { await process.broker.finishPendingRefreshes() }
         #expect(test.provider.refreshes == 1, "the refresh token is sent once")
-        #expect(try await test.broker.accessToken(for: id).secret == Secret("AT-2"), "no login is lost")
+        #expect(try await test.broker.accessToken(for: id).secret == Secret("AT-2"), "the account remains signed in")
     }
 
     @Test func `a lock that another process holds too long is reported as a network error`() async throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// Tests with a wrong clock, a clock that is set, and a clock that stops while the machine sleeps.
 @Suite(.timeLimit(.scaled(minutes: 5)))
@@ -75,7 +75,7 @@ struct ClockTests {
         #expect(provider.refreshes == 1 && provider.refusals == 0)
     }
 
-    @Test func `with several tokens in use, a clock set back extends the lifetime of none of them`() {
+    @Test func `a clock set back extends the lifetime of no token if several are in use`() {
         let ages = MonotonicAge(), id = Account.ID(rawValue: "a"), start = Date(timeIntervalSince1970: 1_800_000_000)
         func tokens(_ name: String) -> TokenSet {
             TokenSet(

@@ -10,7 +10,7 @@ import TestSupport
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// A provider with the correct time, used from a machine whose clock the test sets. It dates its responses, and rejects
 /// assertions and proofs that are off by more than a minute. Its resource rejects expired tokens.

@@ -12,7 +12,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// A row of the failure table: an error and the expected result.
 struct FailureRow: Sendable, CustomTestStringConvertible {

@@ -10,7 +10,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// Runs each row of the table with a real store, then checks the error and the record.
 @Suite(.timeLimit(.scaled(minutes: 10)))

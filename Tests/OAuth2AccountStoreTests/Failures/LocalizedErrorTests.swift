@@ -4,7 +4,7 @@ import HTTPExchange
 import JOSE
 import LoopbackHTTP
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import ProviderSettings
 import SealedStorage
 import StrictJSON
@@ -12,7 +12,7 @@ import Testing
 
 @testable import OAuth2AccountStore
 
-/// Errors in the words of an alert.
+/// The sentences of errors that an alert shows.
 struct LocalizedErrorTests {
     private static let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
 
@@ -51,10 +51,14 @@ struct LocalizedErrorTests {
         #expect(error.errorDescription == "Cannot sign in.")
         #expect(error.failureReason == #"id.example: no\u{1B}[31m response."#)
         #expect(error.recoverySuggestion == "Try again in 7 seconds.")
+        let unavailable = OAuth2Error.http(status: 503, retryAfter: .milliseconds(8_100))
+        #expect(unavailable.recoverySuggestion == "Try again in 9 seconds.")
         error.remedy = .signInAgain
         #expect(error.recoverySuggestion == "Sign in again.")
         error.hint = "to continue, \(AccountRemedy.signIn(type: "graph"))"
         #expect(error.recoverySuggestion == "To continue, sign in to graph.")
+        error.what = "sign-in needed"
+        #expect(error.errorDescription == "Sign-in needed.")
         error.hint = nil
         error.remedy = .nothing
         #expect(error.recoverySuggestion == nil)

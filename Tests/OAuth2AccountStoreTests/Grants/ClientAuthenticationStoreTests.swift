@@ -9,7 +9,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 @Suite struct ClientAuthenticationStoreTests {
     static func keyText(_ key: JWK) throws -> String { JSONValue.object(try key.privateJSON()).text() }

@@ -9,7 +9,7 @@ import Synchronization
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// A provider whose metadata, responses and time the test sets.
 final class GrantProvider: HTTPTransport {

@@ -9,7 +9,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 @Suite struct IdentityTests {
     private static let secret = String(repeating: "s", count: 40)

@@ -9,7 +9,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 @Suite struct PushedAndSignedTests {
     private static let pushed: JSONObject = ["request_uri": "urn:ietf:params:oauth:request_uri:1", "expires_in": 60]

@@ -12,7 +12,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// Imports into a store that has additional tokens, policies, other users or many accounts.
 @Suite(.timeLimit(.scaled(minutes: 5)))

@@ -11,7 +11,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct ImportTests {
@@ -114,7 +114,7 @@ struct ImportTests {
         guard case .left(let reason) = report.items[2].outcome else { return }
         #expect(reason.contains("elsewhere"))
         let accounts = try await test.store.accounts()
-        #expect(try accounts[0].userData(as: [String: String].self) == ["colour": "blue"])
+        #expect(try accounts[0].userData(as: [String: String].self) == ["color": "blue"])
         #expect(accounts[0].userName == "bob@contoso.com" && accounts[0].claims == nil)
         #expect(accounts[0].accessTokenExpiry == Date(timeIntervalSince1970: 1_768_473_000))
         #expect(accounts[1].scope == ["read"])
@@ -245,7 +245,7 @@ struct ImportTests {
         #expect(there.tokens.accessToken == here.tokens.accessToken)
         #expect(there.tokens.refreshToken == here.tokens.refreshToken && there.tokens.idToken == here.tokens.idToken)
         #expect(there.nickname == "work" && there.userName == here.userName && there.subject == here.subject)
-        #expect(there.userData.flatMap { try? JSONValue(parsing: $0) } == [["colour": "blue"]])
+        #expect(there.userData.flatMap { try? JSONValue(parsing: $0) } == [["color": "blue"]])
         #expect(there.claims == nil)
         // Importing it into the original store changes nothing.
         #expect(words(try await take(text.value, test)) == ["unchanged", "unchanged"])
@@ -276,11 +276,13 @@ final class StumblingStorage: WrappedStorage {
 
     func stumble(atInsertion number: Int) { count.set(number) }
 
-    func insert(_ record: SealedRecord) async throws -> (position: Int64, sequence: Int64) {
+    func insert(
+        _ record: SealedRecord, setting values: [String: [UInt8]]
+    ) async throws -> (position: Int64, sequence: Int64) {
         if count.reachesZero() {
             throw StorageError(.full, location: location, reason: "no space", hint: "free some space")
         }
-        return try await inner.insert(record)
+        return try await inner.insert(record, setting: values)
     }
     func watch(_ handler: @escaping @Sendable () -> Void) throws -> (any StorageLock)? { nil }
 }

@@ -57,7 +57,7 @@ enum ImportSamples {
 
     static let archive = """
         {"accounts": [
-          {"identifier": "A-1", "accountType": "graph", "userData": {"colour": "blue"},
+          {"identifier": "A-1", "accountType": "graph", "userData": {"color": "blue"},
            "accessToken": {"accessToken": "AT-nx1", "refreshToken": "RT-nx1", "expiresAt": "2026-01-15T10:30:00Z",
              "scope": ["read", "write"], "tokenType": "Bearer", "responseBody": "{\\"id_token\\":\\"\(idToken("bob"))\\"}"}},
           {"identifier": "A-2", "accountType": "graph",

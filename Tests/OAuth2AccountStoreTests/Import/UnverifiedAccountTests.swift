@@ -10,7 +10,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// Imported accounts without a subject, and the first sign-in of their user.
 @Suite(.timeLimit(.scaled(minutes: 5)))
@@ -78,7 +78,7 @@ struct UnverifiedAccountTests {
         #expect(!before.contains(ada.id))
     }
 
-    @Test func `a sign-out sends the tokens to no provider that did not issue them`() async throws {
+    @Test func `a sign-out sends the tokens only to the provider that issued them`() async throws {
         let test = try await test()
         try await take(
             [account(1, ["issuer": "https://former.example", "tokenOrigin": "https://former.example"])], test.store)

@@ -11,7 +11,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct KeyMoveTests {

@@ -8,7 +8,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 extension TemporaryDirectory {
     /// Returns the names of the files in the store's folder.
@@ -38,7 +38,7 @@ struct KeyOpeningTests {
         #expect(try await test.open(.secretService).custody.choice == .secretService)
     }
 
-    @Test func `a custody passed by the program must match the saved key location`() async throws {
+    @Test func `a key storage passed by the program must match the saved key location`() async throws {
         let test = TestPlaces()
         let key = try await test.open(.secretService).key
         let file = ScriptedKey(.keyFile, test.vault)

@@ -8,7 +8,7 @@ import TestSupport
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// Simulates the end of a process at a given step. The step, before or after its effect, and all later steps fail.
 final class Fuse: Sendable {
@@ -50,7 +50,7 @@ final class Vault: Sendable {
     var locations: [String] { keys.withLock { $0.keys.sorted() } }
 }
 
-/// A custody whose responses a test sets.
+/// A key storage whose responses a test sets.
 struct ScriptedKey: KeyCustody {
     let choice: KeyCustodyChoice?
     let vault: Vault

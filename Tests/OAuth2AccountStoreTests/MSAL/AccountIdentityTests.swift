@@ -11,9 +11,9 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
-/// The tutorials' rows about accounts: claims, home account, current and previous account.
+/// Accounts as in the tutorials of Microsoft's identity platform: claims, home account, current and previous account.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct AccountIdentityTests {
     private static func clientInfo(_ text: String) -> JSONValue { .string(Base64URL.encode(Array(text.utf8))) }
@@ -49,7 +49,7 @@ struct AccountIdentityTests {
         #expect(ada.homeAccountID == nil)
     }
 
-    @Test func `a refresh replaces the claims with those of the new ID token`() async throws {
+    @Test func `a refresh replaces the claims with the claims of the new ID token`() async throws {
         let test = try ScopedProvider()
         test.change { $0.claims = ["roles": ["admin"], "name": "Ada Byron"] }
         let store = try await test.store()

@@ -10,9 +10,9 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
-/// The tutorials' rows about authorities: B2C policies, known authorities and clouds.
+/// Authorities as in the tutorials of Microsoft's identity platform: B2C policies, known authorities and clouds.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct AuthorityTests {
     private static let host = "https://contoso.b2clogin.com"

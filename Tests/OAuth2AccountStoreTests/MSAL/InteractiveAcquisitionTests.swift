@@ -10,9 +10,9 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
-/// MSAL's `acquireToken`: the tutorials' row about interactive sign-in.
+/// The behavior of MSAL's `acquireToken`, from the tutorials of Microsoft's identity platform.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct InteractiveAcquisitionTests {
     @Test func `acquireToken with promptIfNecessary sends no prompt`() async throws {
@@ -32,7 +32,7 @@ struct InteractiveAcquisitionTests {
         #expect(try await test.query(try await test.store(), options)["prompt"] == word)
     }
 
-    @Test func `prompt none cannot be combined, and login_required is a sign-in-needed error`() async throws {
+    @Test func `other prompts cannot be combined with none, and login_required throws signInNeeded`() async throws {
         let test = try ScopedProvider()
         let store = try await test.store()
         var options = SignInOptions()
@@ -43,6 +43,37 @@ struct InteractiveAcquisitionTests {
         let no = "\(prepared.redirectURI.text)?error=login_required&state=\(prepared.id)"
         let error = try await grantFailure { try await store.handleRedirect(try #require(URL(string: no))) }
         #expect(error?.kind == .signInNeeded(.interactionRequired))
+    }
+
+    @Test func `signInIfNeeded signs in only without an account or after a rejected refresh token`() async throws {
+        let test = try ScopedProvider()
+        let store = try await test.store()
+        let hints = Log<String>()
+        func account() async throws -> Account {
+            try await store.signInIfNeeded(
+                to: "t",
+                by: .webAuthenticationSession { prepared in
+                    let query = GrantProvider.query(prepared.url)
+                    hints.append(query["login_hint"] ?? "none")
+                    test.change { $0.nonce = query["nonce"] }
+                    return try #require(
+                        URL(string: "\(prepared.redirectURI.text)?code=c-\(hints.all.count)&state=\(prepared.id)"))
+                })
+        }
+        let ada = try await account()
+        #expect(try await account().id == ada.id)
+        #expect(hints.all == ["none"])
+        test.change { $0.refusal = ["error": "invalid_grant"] }
+        await #expect(throws: AccountStoreError.self) { try await store.refreshAccessToken(for: ada.id) }
+        let again = try await account()
+        #expect(again.id == ada.id && again.signInNeeded == nil)
+        #expect(hints.all == ["none", "ada@contoso.example"])
+        var options = SignInOptions()
+        options.loginHint = "bob@contoso.example"
+        // Ada is signed in, so the call ignores the login hint for Bob and returns her account.
+        #expect(try await store.signInIfNeeded(to: "t", options: options).id == ada.id)
+        #expect(
+            try await grantFailure { try await store.signInIfNeeded(to: "unknown") }?.kind == .unknownType)
     }
 
     @Test func `acquireToken sends login hint, domain hint and claims`() async throws {

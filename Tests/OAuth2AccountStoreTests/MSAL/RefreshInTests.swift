@@ -10,7 +10,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// `refresh_in`: an early refresh in the background.
 @Suite(.timeLimit(.scaled(minutes: 5)))

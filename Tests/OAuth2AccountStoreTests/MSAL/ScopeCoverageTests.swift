@@ -7,7 +7,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 @Suite struct ScopeCoverageTests {
     private func missing(

@@ -9,7 +9,7 @@ import Synchronization
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// A provider that issues tokens for the requested scopes with consent. A refresh token is valid once; using it again
 /// revokes all refresh tokens.

@@ -10,9 +10,9 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
-/// The tutorials' rows about shared-device mode and sign-out.
+/// The shared-device mode and sign-out, as in the tutorials of Microsoft's identity platform.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct SharedDeviceTests {
     private func begin(

@@ -10,9 +10,9 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
-/// MSAL's `acquireTokenSilent`: the tutorials' row about silent token acquisition.
+/// The behavior of MSAL's `acquireTokenSilent`, from the tutorials of Microsoft's identity platform.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct SilentAcquisitionTests {
     @Test func `acquireTokenSilent returns the cached token if it covers the scopes and has not expired`() async throws

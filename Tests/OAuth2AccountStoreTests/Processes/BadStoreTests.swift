@@ -1,4 +1,4 @@
-import CSQLite
+import CLodgeSQLite
 import Foundation
 import HTTPExchange
 import OAuth2Protocol
@@ -11,7 +11,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// Stores that are unusable or partly unusable: each is an error with a reason, and the store does not change.
 @Suite(.serialized, .timeLimit(.scaled(minutes: 5)))
@@ -190,7 +190,7 @@ struct BadStoreTests {
 
     // MARK: As another user, in another process
 
-    /// Gives the store to the user of the other process.
+    /// Makes the user of the other process the owner of the store.
     private func giveAway() throws {
         guard geteuid() == 0 else { return }
         for path in [directory.path, directory.store.path] + (try names().map(directory.store.file)) {

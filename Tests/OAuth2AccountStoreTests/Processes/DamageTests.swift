@@ -1,4 +1,4 @@
-import CSQLite
+import CLodgeSQLite
 import Foundation
 import OAuth2Protocol
 import StorageSuite
@@ -10,7 +10,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// Files with damaged bytes: the store does not crash or return wrong tokens, and undamaged accounts remain usable.
 @Suite(.serialized, .timeLimit(.scaled(minutes: 10)))

@@ -8,7 +8,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// Events about changes of other processes.
 @Suite(.serialized, .timeLimit(.scaled(minutes: 5)))

@@ -10,7 +10,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// Processes that share one store.
 @Suite(.serialized, .timeLimit(.scaled(minutes: 5)))

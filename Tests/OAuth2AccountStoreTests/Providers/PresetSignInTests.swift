@@ -9,7 +9,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// Responds by URL without the query. Several responses for one URL are sent in turn; the last one repeats.
 private final class ProviderScript: HTTPTransport {

@@ -8,7 +8,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 @Suite struct RegisteredClientTests {
     private func answer(_ status: Int, _ text: String = "") -> HTTPResponse {

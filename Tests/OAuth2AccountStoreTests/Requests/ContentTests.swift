@@ -11,7 +11,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 @Suite struct RequestContentTests {
     private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }

@@ -10,7 +10,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// Authorized requests: retries, the hosts that get the token, and the result for the caller.
 @Suite(.timeLimit(.scaled(minutes: 25))) struct SignedRequestTests {

@@ -8,7 +8,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 @Suite struct ClientSecretTests {
     @Test func `a client secret is read when needed, and an unreadable secret is a settings error`() throws {

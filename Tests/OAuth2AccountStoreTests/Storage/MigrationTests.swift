@@ -1,4 +1,4 @@
-import CSQLite
+import CLodgeSQLite
 import Foundation
 import HTTPExchange
 import OAuth2Protocol
@@ -11,7 +11,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// A store that the first version created: `Databases/schema-1`, with three users of type `graph` and an account
 /// without a subject.

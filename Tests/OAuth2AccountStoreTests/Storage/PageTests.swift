@@ -5,7 +5,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// Pages of records, and the record cache.
 @Suite(.timeLimit(.scaled(minutes: 5)))

@@ -9,7 +9,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// Refreshes without a response, and many refreshes at the same time.
 @Suite(.timeLimit(.scaled(minutes: 5)))

@@ -7,7 +7,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// Records that another program changed.
 @Suite(.timeLimit(.scaled(minutes: 5)))

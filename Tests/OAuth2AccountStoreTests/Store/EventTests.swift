@@ -9,7 +9,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 extension AccountEvent {
     /// The event as a word, with its account.

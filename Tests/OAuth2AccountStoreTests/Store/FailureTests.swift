@@ -10,7 +10,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// A failed refresh does not change an account, unless the provider rejects the refresh token.
 @Suite(.timeLimit(.scaled(minutes: 5)))

@@ -11,9 +11,9 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
-/// Secrets are not printed in any description of a value.
+/// Descriptions of values do not contain secrets.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct RedactionTests {
     /// Returns every description that Swift has of a value.

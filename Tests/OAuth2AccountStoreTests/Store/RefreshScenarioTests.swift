@@ -12,7 +12,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// The scenarios of refresh-and-store.json. A named test covers each case.
 @Suite(.timeLimit(.scaled(minutes: 5)))
@@ -186,7 +186,7 @@ struct RefreshScenarioTests {
             throw KeyCustodyError(location: location, reason: "it is locked", hint: "unlock it, or choose the key file")
         }
         func create() async throws -> SealingKey {
-            Issue.record("a key is created")
+            Issue.record("the store created a key")
             return try MemoryKey().create()
         }
     }

@@ -10,7 +10,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// The published cases for successful and failed refreshes. Other tests cover the scenarios of races, crashes, files
 /// and keyrings: TokenTests, ProcessTests, BadStoreTests and StoreKeyTests.

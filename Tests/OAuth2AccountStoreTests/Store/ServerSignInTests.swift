@@ -2,7 +2,7 @@ import Foundation
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import StorageSuite
 import StoreTestSupport
 import TestSupport
@@ -50,7 +50,53 @@ struct ServerSignInTests {
         #expect(test.provider.count("/token") == 200)
     }
 
-    @Test func `a sign-in beyond the maximum is refused, and the others finish`() async throws {
+    @Test func `a sign-in makes two durable writes: the check before it, and the account`() async throws {
+        let directory = try TemporaryDirectory()
+        let storage = SQLiteStorage(directory: directory.store)
+        let test = try await TestStore(storage: storage)
+        // The file change counter is the number of transactions (the SQLite database file format, section 1.3.7).
+        func transactions() throws -> Int {
+            let head = try Data(contentsOf: URL(filePath: storage.location)).prefix(28)
+            return head.dropFirst(24).reduce(0) { $0 << 8 | Int($1) }
+        }
+        // The first one also reserves space for several accounts.
+        let ada = try await test.signIn("ada")
+        for (user, current) in [("bob", "bob"), ("eve", "eve"), ("ada", "ada")] {
+            let before = try transactions()
+            let prepared = try await test.store.prepareSignIn(to: "graph")
+            #expect(try transactions() == before + 1)
+            _ = try await test.store.handleRedirect(test.provider.approve(prepared, as: user))
+            #expect(try transactions() == before + 2)
+            #expect(try await test.store.currentAccount(ofType: "graph")?.subject == current)
+            #expect(try await test.store.activeAccount()?.subject == current)
+        }
+        #expect(try await test.store.previousAccount(ofType: "graph")?.subject == "eve")
+        #expect(try await test.store.currentAccount(ofType: "graph")?.id == ada.id)
+        withExtendedLifetime(directory) {}
+    }
+
+    @Test func `a thousand requests for two hundred expired accounts cause two hundred refreshes`() async throws {
+        let (one, two, _) = try await workers()
+        var ids: [Account.ID] = []
+        for user in 0..<200 { ids.append(try await one.signIn("user-\(user)").id) }
+        for round in 1...2 {
+            one.clock.advance(3600)
+            let tokens = try await withThrowingTaskGroup(of: (Account.ID, String).self) { group in
+                for request in 0..<1000 {
+                    let id = ids[request % ids.count]
+                    // The first round has one process. In the second one, both refresh the same accounts.
+                    let worker = round == 2 && request / ids.count % 2 == 1 ? two : one
+                    group.addTask { (id, try await worker.token(id)) }
+                }
+                return try await group.reduce(into: [Account.ID: Set<String>]()) { $0[$1.0, default: []].insert($1.1) }
+            }
+            #expect(tokens.count == 200 && tokens.values.allSatisfy { $0.count == 1 })
+            #expect(Set(tokens.values.flatMap { $0 }).count == 200)
+            #expect(one.provider.refreshes == 200 * round)
+        }
+    }
+
+    @Test func `a sign-in beyond the maximum is rejected, and the others finish`() async throws {
         let test = try await TestStore(maximumPendingSignIns: 2)
         #expect(test.store.maximumPendingSignIns == 2)
         let first = try await test.store.prepareSignIn(to: "graph")
@@ -73,13 +119,13 @@ struct ServerSignInTests {
         _ = try await test.store.handleRedirect(test.provider.approve(next))
     }
 
-    @Test func `a refused sign-in sends no request`() async throws {
+    @Test func `a rejected sign-in sends no request`() async throws {
         let test = try await TestStore(maximumPendingSignIns: 0)
         #expect(try await failure { try await test.store.prepareSignIn(to: "graph") }?.kind == .tooManySignIns)
         #expect(test.provider.requests.isEmpty)
     }
 
-    @Test func `the redirect of another visitor is refused, and both sign-ins continue to wait`() async throws {
+    @Test func `the redirect of another visitor is rejected, and both sign-ins continue to wait`() async throws {
         let test = try await TestStore(types: [try TestStore.type(redirect: callback)])
         let mallory = try await test.store.prepareSignIn(to: "graph")
         let victim = try await test.store.prepareSignIn(to: "graph")
@@ -93,7 +139,7 @@ struct ServerSignInTests {
     }
 
     @Test(arguments: ["", "unknown"])
-    func `a redirect for a sign-in that does not wait is refused`(id: String) async throws {
+    func `a redirect for a sign-in that does not wait is rejected`(id: String) async throws {
         let test = try await TestStore()
         let prepared = try await test.store.prepareSignIn(to: "graph")
         let redirect = test.provider.approve(prepared)
@@ -194,7 +240,7 @@ struct ServerSignInTests {
         #expect(one.provider.count("/token") == 0)
     }
 
-    @Test func `a changed or foreign text finishes no sign-in`() async throws {
+    @Test func `a changed text or a text of another store finishes no sign-in`() async throws {
         let (one, two, _) = try await workers()
         let prepared = try await one.store.prepareSignIn(to: "graph")
         let redirect = one.provider.approve(prepared)
@@ -259,7 +305,7 @@ struct ServerSignInTests {
         #expect(try await failure { try test.store.seal(prepared) }?.kind == .redirectRefused)
     }
 
-    @Test func `finished sign-ins are forgotten when they have expired`() async throws {
+    @Test func `expired entries of finished sign-ins are removed`() async throws {
         let (one, _, storage) = try await workers()
         func size() async throws -> Int {
             var size = 0

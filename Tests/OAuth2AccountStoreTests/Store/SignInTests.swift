@@ -9,7 +9,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct SignInTests {
@@ -95,7 +95,7 @@ struct SignInTests {
         // The first event is the new account.
         var iterator = events.makeAsyncIterator()
         guard case .added? = await iterator.next() else {
-            Issue.record("a foreign redirect was published")
+            Issue.record("the rejection of an unrelated redirect was published")
             return
         }
     }

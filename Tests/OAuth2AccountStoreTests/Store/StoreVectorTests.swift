@@ -12,7 +12,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// The published cases that belong to the store and not to the protocol. Each test reads the input of its case from the
 /// file.

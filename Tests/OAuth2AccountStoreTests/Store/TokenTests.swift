@@ -11,7 +11,7 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// Valid tokens: concurrent callers share one refresh, which is saved before a caller gets its result.
 @Suite(.timeLimit(.scaled(minutes: 5)))

@@ -1,6 +1,6 @@
 import Foundation
 import OAuth2Protocol
-import Platform
+import LodgePlatform
 import StoreTestSupport
 import TestSupport
 import Testing
@@ -50,7 +50,7 @@ struct WebSessionTests {
     }
 
     @Test(arguments: ["error=access_denied", "error=access_denied&state=STATE"])
-    func `a user who declines in the window is denied`(query: String) async throws {
+    func `declining in the window throws denied`(query: String) async throws {
         let test = try await TestStore(types: [try TestStore.type(redirect: "https://app.example.com/callback")])
         let error = try await failure {
             try await test.store.signIn(
@@ -75,7 +75,7 @@ struct WebSessionTests {
         #expect(test.store.signIns.pending.withLock { Array($0.keys) } == [other.id])
     }
 
-    @Test func `a window that returns too late is timed out`() async throws {
+    @Test func `a window that returns after the time limit throws timedOut`() async throws {
         let test = try await TestStore()
         let error = try await failure {
             try await test.store.signIn(

@@ -6,9 +6,9 @@ import Testing
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
-/// The program `store-process` in a child process, which ends with this value.
+/// The program `store-process` in a child process. The process ends when this value is released.
 ///
 /// Sendable is sound: `init` starts the process. Later calls only send a signal or wait, one at a time.
 final class TestProcess: @unchecked Sendable {
@@ -17,8 +17,11 @@ final class TestProcess: @unchecked Sendable {
     private let input = Pipe()
     private let lines: AsyncStream<String>
 
-    /// Starts the program with these arguments. With `asNobody`, root starts it as the user `nobody`; with
-    /// `isUnmasked`, the umask is 0.
+    /// Creates a process that runs the program with these arguments.
+    ///
+    /// - Parameters:
+    ///   - asNobody: Whether root runs the program as the user `nobody`.
+    ///   - isUnmasked: Whether the umask is 0.
     init(_ words: [String], asNobody: Bool = false, isUnmasked: Bool = false) throws {
         let program = Self.products.appending(path: "store-process").path
         if asNobody, geteuid() == 0 {
@@ -85,7 +88,7 @@ final class TestProcess: @unchecked Sendable {
     }
 
     /// Kills the process immediately, between any two instructions.
-    func kill() { if process.isRunning { signalled(process.processIdentifier) } }
+    func kill() { if process.isRunning { signaled(process.processIdentifier) } }
 }
 
-private func signalled(_ process: Int32) { kill(process, SIGKILL) }
+private func signaled(_ process: Int32) { kill(process, SIGKILL) }

@@ -5,7 +5,7 @@ import Synchronization
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// A storage that fails when a test requests it.
 final class FailingStorage: WrappedStorage {
@@ -38,9 +38,11 @@ final class FailingStorage: WrappedStorage {
         if let kind { throw StorageError(kind, location: "memory", reason: "no space", hint: "free some space") }
     }
 
-    func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64? {
+    func replace(
+        _ record: SealedRecord, kind: StorageChange.Kind, setting values: [String: [UInt8]]
+    ) async throws -> Int64? {
         try fail(\.replacements)
-        return await inner.replace(record, kind: kind)
+        return await inner.replace(record, kind: kind, setting: values)
     }
     func changes(after sequence: Int64) async throws -> [StorageChange]? {
         try fail(\.looks)

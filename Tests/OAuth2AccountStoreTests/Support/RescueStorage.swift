@@ -1,5 +1,5 @@
 import Foundation
-import Platform
+import LodgePlatform
 import StorageSuite
 import StoreTestSupport
 import Synchronization
@@ -28,7 +28,9 @@ final class RescueStorage: WrappedStorage, RecordRescue {
     /// Makes the next replacements fail.
     func fail(_ kind: StorageError.Kind?, count: Int = .max) { error.withLock { $0 = (kind, count) } }
 
-    func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64? {
+    func replace(
+        _ record: SealedRecord, kind: StorageChange.Kind, setting values: [String: [UInt8]]
+    ) async throws -> Int64? {
         replacements.append(record.revision)
         let failure = error.withLock { error -> StorageError.Kind? in
             error.count -= 1
@@ -37,7 +39,7 @@ final class RescueStorage: WrappedStorage, RecordRescue {
         if let failure {
             throw StorageError(failure, location: "memory", reason: "in use", hint: "try again")
         }
-        return await inner.replace(record, kind: kind)
+        return await inner.replace(record, kind: kind, setting: values)
     }
 
     func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {

@@ -10,7 +10,7 @@ import Synchronization
 @testable import AccountKeys
 @testable import ProviderSettings
 @testable import SealedStorage
-import Platform
+import LodgePlatform
 
 /// A token endpoint on loopback for other processes. It rotates refresh tokens and revokes all of them if one is used
 /// twice.

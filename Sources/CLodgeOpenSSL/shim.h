@@ -1,4 +1,4 @@
-// OpenSSL's libcrypto as Swift sees it. Macros that Swift cannot import become inline functions here.
+// The interface of OpenSSL's libcrypto for Swift. Inline functions replace macros that Swift cannot import.
 #ifndef COPENSSL_SHIM_H
 #define COPENSSL_SHIM_H
 

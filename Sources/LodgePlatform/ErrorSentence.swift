@@ -9,7 +9,9 @@ extension String {
         let isWord = text.prefix { $0 != " " }.utf8.allSatisfy {
             (0x61...0x7A).contains($0) || [0x27, 0x2C].contains($0)
         }
-        let start = isWord || text.hasPrefix("run: ") ? first.uppercased() + text.dropFirst() : text
+        let start =
+            isWord || text.hasPrefix("run: ") || text.hasPrefix("sign-in ")
+            ? first.uppercased() + text.dropFirst() : text
         return ".!?…:".contains(last) || text.contains("run: ") ? start : start + "."
     }
 }

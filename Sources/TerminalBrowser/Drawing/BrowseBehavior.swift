@@ -1,11 +1,11 @@
 /// The logic of the browser: handles events, returns effects and describes the screen. A test can replace it.
-package protocol BrowseBehaviour: Sendable {
+package protocol BrowseBehavior: Sendable {
     /// Handles an event and returns the effects to run. `now` is the time since the start.
     mutating func handle(_ event: BrowseEvent, at now: Duration) -> [BrowseEffect]
     func screen() -> Screen
 }
 
-extension BrowseModel: BrowseBehaviour {
+extension BrowseModel: BrowseBehavior {
     package mutating func handle(_ event: BrowseEvent, at now: Duration) -> [BrowseEffect] {
         let effects = update(event, at: now)
         scrollIntoView()

@@ -1,4 +1,4 @@
-// SQLite as Swift sees it. SQLITE_TRANSIENT is a cast that Swift cannot import.
+// The interface of SQLite for Swift. SQLITE_TRANSIENT is a cast that Swift cannot import.
 #ifndef CSQLITE_SHIM_H
 #define CSQLITE_SHIM_H
 

@@ -1,6 +1,6 @@
-// libcurl as Swift sees it. It is loaded when it is first called: see libcurl.c, which must name each function that is used.
-// curl's option setters are variadic, which Swift cannot call; these are their typed forms. What came after
-// curl 7.76 is asked for at build time, and answers CURLE_UNKNOWN_OPTION where it is missing.
+// The interface of libcurl for Swift. The first call loads the library: libcurl.c must list each function that is used.
+// Swift cannot call curl's variadic option setters, so these are typed functions for them. Options that are newer than
+// curl 7.76 depend on the version at build time, and return CURLE_UNKNOWN_OPTION if they are missing.
 #ifndef CCURL_H
 #define CCURL_H
 
@@ -12,7 +12,7 @@
 #include <dirent.h>
 #include <string.h>
 
-// Whether libcurl is on this machine. Loads it, once.
+// Returns whether libcurl is installed. Loads it once.
 int ccurl_is_available(void);
 
 CURLUcode ccurl_url_get(CURLU *address, CURLUPart part, char **text, unsigned int flags);
@@ -55,12 +55,12 @@ static inline CURLcode ccurl_easy_set_seek_callback(CURL *handle, ccurl_seek_cal
     return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_SEEKDATA, context) : code;
 }
 
-// What callbacks give libcurl instead of a number of bytes; as macros with casts they do not reach Swift.
+// The special results of callbacks instead of a number of bytes. Swift cannot import macros with casts.
 static const size_t ccurl_pause_writing = CURL_WRITEFUNC_PAUSE;
 static const size_t ccurl_pause_reading = CURL_READFUNC_PAUSE;
 static const size_t ccurl_abort_reading = CURL_READFUNC_ABORT;
 
-// Called each time a request is about to be written to a connection. 0 lets it go, 1 stops it.
+// Called before each request is written to a connection. Return 0 to send it, or 1 to stop it.
 typedef int (*ccurl_prerequest_callback)(void *context, char *remoteAddress, char *localAddress, int remotePort,
                                          int localPort);
 
@@ -95,7 +95,7 @@ static inline CURLcode ccurl_easy_set_trusted_certificates(CURL *handle, void *b
 #endif
 }
 
-// Allows http and https, nothing else.
+// Allows only http and https.
 static inline CURLcode ccurl_easy_set_http_only(CURL *handle) {
 #if LIBCURL_VERSION_NUM >= 0x075500
     return curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -104,7 +104,7 @@ static inline CURLcode ccurl_easy_set_http_only(CURL *handle) {
 #endif
 }
 
-// A transfer that ends while a name is being looked up does not wait for the look-up.
+// A transfer that ends during a name lookup does not wait for the lookup.
 static inline CURLcode ccurl_easy_set_quick_exit(CURL *handle) {
 #if LIBCURL_VERSION_NUM >= 0x075700
     return curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
@@ -118,14 +118,14 @@ static inline CURLcode ccurl_easy_get_long(CURL *handle, CURLINFO info, long *va
     return curl_easy_getinfo(handle, info, value);
 }
 
-// How many certificates the server presented, where CURLOPT_CERTINFO asked for them.
+// Returns the number of certificates that the server presented, with CURLOPT_CERTINFO.
 static inline int ccurl_easy_certificate_count(CURL *handle) {
     struct curl_certinfo *found = NULL;
     if (curl_easy_getinfo(handle, CURLINFO_CERTINFO, &found) != CURLE_OK || found == NULL) return 0;
     return found->num_of_certs;
 }
 
-// What is told of one of them, a line each: "Issuer:CN = …". It lives as long as the handle.
+// Returns the lines about one certificate: "Issuer:CN = …". They are valid as long as the handle.
 static inline struct curl_slist *ccurl_easy_certificate(CURL *handle, int index) {
     struct curl_certinfo *found = NULL;
     if (curl_easy_getinfo(handle, CURLINFO_CERTINFO, &found) != CURLE_OK || found == NULL) return NULL;
@@ -140,19 +140,19 @@ static inline CURLcode ccurl_global_init(void) {
     return curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-// The file of trusted certificates that this libcurl was built to read, or NULL.
+// Returns the file of trusted certificates that this libcurl was built to read, or NULL.
 static inline const char *ccurl_system_certificate_file(void) {
     curl_version_info_data *version = curl_version_info(CURLVERSION_NOW);
     return version != NULL && version->age >= CURLVERSION_SEVENTH ? version->cainfo : NULL;
 }
 
-// The folder of trusted certificates that this libcurl was built to search, or NULL.
+// Returns the folder of trusted certificates that this libcurl was built to search, or NULL.
 static inline const char *ccurl_system_certificate_folder(void) {
     curl_version_info_data *version = curl_version_info(CURLVERSION_NOW);
     return version != NULL && version->age >= CURLVERSION_SEVENTH ? version->capath : NULL;
 }
 
-// Whether the folder has a file named by a subject's hash, as OpenSSL looks for: eight hexadecimal digits and ".0".
+// Returns whether the folder contains a file with the name that OpenSSL expects: the hash of a subject, eight hexadecimal digits, and ".0".
 static inline int ccurl_has_hashed_certificates(const char *path) {
     DIR *folder = opendir(path);
     struct dirent *entry;

@@ -1,14 +1,14 @@
-/// A time with a precision of seconds, as its parts in UTC. The years are 0 to 9999.
+/// The parts of a time in UTC, with a precision of one second. The years are 0 to 9999.
 package struct UTCDate {
     package let year: Int
     package let month: Int
     package let day: Int
     /// The day of the week, 0 for Sunday.
     package let weekday: Int
-    /// The time of the day, `08:49:37`.
+    /// The time of the day, such as `08:49:37`.
     package let time: String
 
-    /// Creates the parts of a time. A time outside the years 0 to 9999 becomes the nearest one inside.
+    /// Creates the parts of a time. A time before year 0 becomes its first second, and a time after year 9999 its last.
     package init(secondsSince1970 seconds: Int) {
         let seconds = min(max(seconds, -62_167_219_200), 253_402_300_799)
         let secondOfDay = (seconds % 86_400 + 86_400) % 86_400
@@ -16,7 +16,7 @@ package struct UTCDate {
         weekday = ((days + 4) % 7 + 7) % 7
         time = [secondOfDay / 3600, secondOfDay / 60 % 60, secondOfDay % 60].map { Self.digits($0, 2) }
             .joined(separator: ":")
-        // Years begin in March here, so that the leap day is the last. An era has 400 years.
+        // In this calculation a year starts in March, so that the leap day is its last day. An era has 400 years.
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097
@@ -46,7 +46,8 @@ extension Date {
         return "\(day.joined(separator: "-"))T\(date.time)Z"
     }
 
-    /// Creates a date from its parts in UTC, or returns `nil` if the day or time does not exist.
+    /// Creates a date from its parts in UTC, or returns `nil` if the day or time does not exist or the year is not
+    /// 1 to 9999.
     ///
     /// - Parameter time: Hours, minutes and seconds, such as `08:49:37`.
     package init?(year: Int, month: Int, day: Int, time: Substring) {

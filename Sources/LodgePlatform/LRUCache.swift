@@ -1,25 +1,31 @@
 /// A cache of the most recently used values. Reading counts as use. Every operation takes constant time.
+///
+/// It is inlinable, because the generic code of another module is several times slower than specialized code.
 package struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private struct Entry {
-        let key: Key
-        var value: Value
+    @usableFromInline struct Entry {
+        @usableFromInline let key: Key
+        @usableFromInline var value: Value
         /// The neighbors by index: the entries used after and before this one; -1 if there is no neighbor.
-        var newer: Int
-        var older: Int
+        @usableFromInline var newer: Int
+        @usableFromInline var older: Int
+
+        @inlinable init(key: Key, value: Value, newer: Int, older: Int) {
+            (self.key, self.value, self.newer, self.older) = (key, value, newer, older)
+        }
     }
 
-    private let capacity: Int
-    private var entries: [Entry] = []
-    private var index: [Key: Int] = [:]
-    private var newest = -1
-    private var oldest = -1
+    @usableFromInline let capacity: Int
+    @usableFromInline var entries: [Entry] = []
+    @usableFromInline var index: [Key: Int] = [:]
+    @usableFromInline var newest = -1
+    @usableFromInline var oldest = -1
 
     /// Creates a cache with a capacity of at least one value.
-    package init(capacity: Int) { self.capacity = max(capacity, 1) }
+    @inlinable package init(capacity: Int) { self.capacity = max(capacity, 1) }
 
-    package var count: Int { entries.count }
+    @inlinable package var count: Int { entries.count }
 
-    package subscript(key: Key) -> Value? {
+    @inlinable package subscript(key: Key) -> Value? {
         mutating get {
             guard let found = index[key] else { return nil }
             use(found)
@@ -40,9 +46,9 @@ package struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    package mutating func removeAll() { self = LRUCache(capacity: capacity) }
+    @inlinable package mutating func removeAll() { self = LRUCache(capacity: capacity) }
 
-    private mutating func use(_ found: Int) {
+    @inlinable mutating func use(_ found: Int) {
         guard found != newest else { return }
         unlink(found)
         entries[found].newer = -1
@@ -52,13 +58,13 @@ package struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         if oldest < 0 { oldest = found }
     }
 
-    private mutating func unlink(_ found: Int) {
+    @inlinable mutating func unlink(_ found: Int) {
         let (newer, older) = (entries[found].newer, entries[found].older)
         if newer >= 0 { entries[newer].older = older } else { newest = older }
         if older >= 0 { entries[older].newer = newer } else { oldest = newer }
     }
 
-    private mutating func remove(_ key: Key) {
+    @inlinable mutating func remove(_ key: Key) {
         guard let found = index.removeValue(forKey: key) else { return }
         unlink(found)
         // The last entry moves to the free slot.

@@ -1,4 +1,4 @@
-// The only file that selects the system's libraries. A file that needs Foundation or the C library imports Platform.
+// The only file that selects the system's libraries. A file that needs Foundation or the C library imports LodgePlatform.
 
 #if canImport(FoundationEssentials)
     @_exported import FoundationEssentials

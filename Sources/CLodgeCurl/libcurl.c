@@ -1,7 +1,7 @@
-// libcurl's functions, each handed on to the library, which is loaded by the first call.
+// Forwards libcurl's functions to the library. The first call loads it.
 //
-// A program that is linked with libcurl has it and some thirty libraries behind it loaded before its first line runs, which is most of
-// the time that a short command takes. Most commands need no network, and those that do can do other things meanwhile.
+// If a program is linked with libcurl, the system loads it and about thirty dependencies before `main`. This is most of the time of a
+// short command. Most commands need no network, and the others can work while the library is loaded.
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -10,16 +10,16 @@
 #include <stdarg.h>
 #include <string.h>
 
-// The library itself must not find these in place of its own.
+// Hidden, so that the library itself does not call these functions instead of its own.
 #pragma GCC visibility push(hidden)
-#include "CCurl.h"
+#include "CLodgeCurl.h"
 #pragma GCC visibility pop
 
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 #undef curl_multi_setopt
 
-// The functions that this package calls, without the variadic ones.
+// The functions that this package calls, except the variadic ones.
 #define EVERY_FUNCTION(USE)                                                                                          \
     USE(curl_easy_cleanup) USE(curl_easy_init) USE(curl_easy_pause) USE(curl_easy_perform) USE(curl_easy_reset)      \
     USE(curl_easy_strerror) USE(curl_free) USE(curl_global_init) USE(curl_multi_add_handle) USE(curl_multi_cleanup)  \
@@ -42,7 +42,7 @@ static void load(void) {
 #ifdef __APPLE__
     static const char *const names[] = {"/usr/lib/libcurl.4.dylib", "libcurl.4.dylib"};
 #else
-    // The second is what Debian calls the one that is built with GnuTLS.
+    // The second name is Debian's build with GnuTLS.
     static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
 #endif
     void *handle = NULL;
@@ -64,7 +64,7 @@ int ccurl_is_available(void) {
     return isLoaded;
 }
 
-// Without the library every call fails in its own way; nothing is reached that needs a handle.
+// Without the library, each function returns its own error. Functions that need a handle are never called.
 #define HAND_ON(result, name, parameters, arguments, failure)                                                        \
     result name parameters { return ccurl_is_available() ? library.name arguments : failure; }
 
@@ -90,7 +90,7 @@ HAND_ON(CURLUcode, curl_url_set, (CURLU * address, CURLUPart part, const char *t
         (address, part, text, flags), CURLUE_OUT_OF_MEMORY)
 HAND_ON(curl_version_info_data *, curl_version_info, (CURLversion version), (version), NULL)
 
-// By another name: whether the address is const differs between versions of curl.
+// It has a different name, because the parameter is const in some versions of curl and not in others.
 CURLUcode ccurl_url_get(CURLU *address, CURLUPart part, char **text, unsigned int flags) {
     return ccurl_is_available() ? library.curl_url_get(address, part, text, flags) : CURLUE_OUT_OF_MEMORY;
 }
@@ -106,7 +106,7 @@ HAND_ON_QUIETLY(curl_free, (void *memory), (memory))
 HAND_ON_QUIETLY(curl_slist_free_all, (struct curl_slist * list), (list))
 HAND_ON_QUIETLY(curl_url_cleanup, (CURLU * address), (address))
 
-// An option's number says what kind of value it takes.
+// The number of an option determines the type of its value.
 CURLcode curl_easy_setopt(CURL *handle, CURLoption option, ...) {
     CURLcode code;
     va_list list;
@@ -137,7 +137,7 @@ CURLMcode curl_multi_setopt(CURLM *handle, CURLMoption option, ...) {
     return code;
 }
 
-// What is asked for is written to the place that the argument points to.
+// libcurl writes the value to the address in the argument.
 CURLcode curl_easy_getinfo(CURL *handle, CURLINFO question, ...) {
     CURLcode code;
     va_list list;
