@@ -45,7 +45,7 @@ def run(checks, world):
         if name.startswith(database):
             os.remove(os.path.join(world.store, name))
     with open(os.open(os.path.join(world.store, database), os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
-        file.write(b"This is no database. " * 500)
+        file.write(b"This is not a database. " * 500)
     refused("a database with invalid content")
     with sqlite3.connect(os.path.join(world.store, database)) as connection:
         connection.execute("PRAGMA user_version = 9999")

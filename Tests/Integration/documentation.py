@@ -113,7 +113,14 @@ def click_through(checks, browser, base):
         browser.get(base + "/documentation/lodge")
         report(f"the first page leads to {library}, which has an example in code",
                click(f"/documentation/{library.lower()}", library) and "(" in code())
-    for path, wanted in (("lodge-commands", "The command lodge"), ("lodge-presets", "Providers")):
+    browser.get(base + "/documentation/lodge")
+    report("the first page leads to the tutorial", click("/tutorials/directorysearch/buildapeoplebrowser", "Build a people browser"))
+    report("the tutorial has its steps with their code",
+           eventually(lambda: "Handle errors, and sign out" in browser.page_text() and "func showDetail(of id: String)" in code()))
+    browser.get(base + "/tutorials/directorysearch")
+    report("the table of contents leads to the tutorial", click("/tutorials/directorysearch/buildapeoplebrowser", "Build a people browser"))
+    for path, wanted in (("lodge-commands", "The command lodge"), ("recipes", "Recipes for the command"),
+                         ("migratingfromazurecli", "Migrating from az"), ("lodge-presets", "Providers")):
         browser.get(base + "/documentation/lodge")
         report(f"the first page leads to {path}", click(f"/documentation/lodge/{path}", wanted))
     report("the list of presets leads to the page of each", click("/documentation/lodge/lodge-preset-github", "GitHub"))
@@ -132,8 +139,12 @@ def links(checks, folder):
         pages.update("/" + os.path.relpath(os.path.join(place, file), data)[:-len(".json")] for file in files)
     for page in sorted(pages):
         with open(data + page + ".json", encoding="utf-8") as file:
-            references = json.load(file).get("references", {})
-        for reference in references.values():
+            document = json.load(file)
+        # The title above a tutorial is its chapter, which has no page and no link.
+        chapters = {path[-1] for path in document.get("hierarchy", {}).get("paths", [])} if page.startswith("/tutorials/") else set()
+        for identifier, reference in document.get("references", {}).items():
+            if identifier in chapters and reference.get("url") not in pages:
+                continue
             # Symbols of other packages, such as the standard library, have no page here.
             url = urllib.parse.unquote(reference.get("url") or "") if reference.get("type") != "unresolvable" else ""
             if url.startswith("/") and url.split("#")[0] not in pages:

@@ -453,7 +453,7 @@ def imported(checks, mail):
     store = {"LODGE_STORE": mail.world.path("imported")}
     told = mail.world.run("accounts", "import", file, **store)
     checks.ends("accounts import shows the command that decrypts the file", told, 2, f"gpg --decrypt {file} | lodge accounts import")
-    line = mail.block("Take an account from mutt_oauth2.py or oama").replace("FILE", shlex.quote(file))
+    line = mail.block("Import an account of mutt_oauth2.py or oama").replace("FILE", shlex.quote(file))
     done = mail.call("/bin/sh", "-c", line, **store)
     token = mail.world.run("token", **store)
     checks.check("accounts import accepts the decrypted file, and the server accepts the token",
@@ -478,7 +478,7 @@ def set_up(checks, mail):
     mail.home(".config/pizauth.conf", f"""account "officesmtp" {{
         auth_uri = "{mail.provider.issuer}/authorize"; token_uri = "{mail.provider.issuer}/token"; // local
         client_id = "client-2"; scopes = ["openid"];\n}}\n""")
-    read = mail.call("/bin/sh", "-c", mail.block("See the account types for a configuration of pizauth or oama").strip() + " --output json")
+    read = mail.call("/bin/sh", "-c", mail.block("Print the account types for a configuration of pizauth or oama").strip() + " --output json")
     reason = json.loads(read.stdout or b"[{}]")[0].get("reason", "")
     written = mail.world.write("pizauth.json", "{\"types\": {" + reason.partition("sign in: ")[2] + "}}")
     shown = mail.world.run("--settings", written, "providers", "show", "officesmtp")

@@ -23,6 +23,7 @@ import documentation
 import failing_provider
 import git_server
 import grants
+import guides
 import hardening
 import hostile_input
 import intercepted
@@ -32,12 +33,14 @@ import lemonldap_ng
 import local_directory
 import mail_programs
 import mail_servers
+import migration
 import offline
 import oidc_provider_mock
 import package
 import parallel
 import postgresql
 import qr_code
+import recipes
 import recording
 import refusals
 import registration
@@ -56,8 +59,8 @@ from world import ENDINGS, Ports, Unavailable, World, remove_home
 
 # The topics that need only the program, the longest first, and the topics that need other software.
 ALONE = [
-    hostile_input, interrupted, documentation, failing_provider, mail_servers, postgresql, shared_store, local_directory, requests_nginx, any_address, clients, browse,
-    damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, git_server, qr_code, recording, scripts,
+    hostile_input, guides, interrupted, documentation, failing_provider, mail_servers, migration, postgresql, shared_store, local_directory, requests_nginx, any_address, clients,
+    browse, damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, git_server, qr_code, recipes, recording, scripts,
     signed_requests]
 # Servers of other projects, as Python and Debian packages.
 SERVERS = [canaille, django_oauth_toolkit, lemonldap_ng, oidc_provider_mock, scim2_server]

@@ -29,8 +29,8 @@ def run(checks, world):
         address = next((line.strip() for line in shown.screen.splitlines() if find in line), "nothing")
         checks.check(f"{words[0]}: a reader decodes the URL from the screen",
                      eventually(lambda: read(world, rows(shown.screen), ink=0) == address, 20), shown.screen)
-        checks.check(f"{words[0]}: the QR code is black on white", "\x1b[38;5;16m\x1b[48;5;231m" in shown.colours
-                     or "\x1b[38;5;16;48;5;231m" in shown.colours, repr(shown.colours[:1500]))
+        checks.check(f"{words[0]}: the QR code is black on white", "\x1b[38;5;16m\x1b[48;5;231m" in shown.colors
+                     or "\x1b[38;5;16;48;5;231m" in shown.colors, repr(shown.colors[:1500]))
         shown.keys("C-c")
         checks.check(f"{words[0]}: Ctrl-C ends the command with 130", shown.status() == 130, shown.screen)
         shown.stop()

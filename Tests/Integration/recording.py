@@ -57,7 +57,7 @@ def session(checks, world, provider):
         window.tmux("send-keys", "-t", "m", "-l", command.format(port=provider.port))
         window.keys("Enter")
     checks.check("the commands end", eventually(lambda: prompts() == len(SESSION) + 1 and window.screen.endswith("$\n")), window.screen)
-    text = "\n".join(window.colours.rstrip().splitlines()[:-1])
+    text = "\n".join(window.colors.rstrip().splitlines()[:-1])
     # As far as the reader needs it: a URL that ends with a secret fills the line.
     text = re.sub(r"(&|%26)request_uri=\S+", r"\1request_uri=…", text)
     text = re.sub(r"127\.0\.0\.1:(\d+)", lambda match: f"127.0.0.1:{PORT if match[1] == str(provider.port) else REDIRECT_PORT}", text)
@@ -92,7 +92,7 @@ class Picture:
 
     CELL, LINE, SIZE, MARGIN = 8.4, 19, 14, 14
     BACK, INK, DARK = "#1d2330", "#e4e8f0", "#7d8799"
-    COLOURS = {1: "#ff7b85", 2: "#8fd694", 3: "#f2cf73", 4: "#79b8ff", 5: "#d7a6ff", 6: "#70d6d0", 7: "#e4e8f0"}
+    COLORS = {1: "#ff7b85", 2: "#8fd694", 3: "#f2cf73", 4: "#79b8ff", 5: "#d7a6ff", 6: "#70d6d0", 7: "#e4e8f0"}
 
     def __init__(self, lines, columns):
         self.columns, self.rows = columns, []
@@ -102,7 +102,7 @@ class Picture:
 
     def reset(self):
         self.bold = self.dim = self.underlined = self.reversed = False
-        self.colour = None
+        self.color = None
 
     def runs(self, line):
         """Splits a line into texts of one appearance, each with its first column."""
@@ -111,7 +111,7 @@ class Picture:
             if not text:
                 self.apply(code)
                 continue
-            found.append((text, column, (self.bold, self.dim, self.underlined, self.reversed, self.colour)))
+            found.append((text, column, (self.bold, self.dim, self.underlined, self.reversed, self.color)))
             column += self.width(text)
         if "\x1b" in re.sub(r"\x1b\[[0-9;]*m", "", line):
             raise ValueError(f"an escape sequence that is not SGR: {line!r}")
@@ -128,7 +128,7 @@ class Picture:
         while codes:
             code = codes.pop(0)
             if code == 38 and codes[:1] == [5]:
-                self.colour = codes[1]
+                self.color = codes[1]
                 del codes[:2]
             elif code == 0:
                 self.reset()
@@ -138,20 +138,20 @@ class Picture:
                 for name in {22: ("bold", "dim"), 24: ("underlined",), 27: ("reversed",)}[code]:
                     setattr(self, name, False)
             elif 31 <= code <= 37 or 91 <= code <= 97:
-                self.colour = code % 10 + (8 if code > 90 else 0)
+                self.color = code % 10 + (8 if code > 90 else 0)
             elif code == 39:
-                self.colour = None
+                self.color = None
             elif code != 49:
                 raise ValueError(f"an attribute that the picture does not have: {code}")
 
-    def ink(self, colour):
+    def ink(self, color):
         """Returns a color of the terminal's palette of 256."""
-        if colour is None or colour < 16:
-            return self.COLOURS.get((colour or 7) % 8, self.DARK)
-        if colour >= 232:
-            return "#" + f"{8 + 10 * (colour - 232):02x}" * 3
+        if color is None or color < 16:
+            return self.COLORS.get((color or 7) % 8, self.DARK)
+        if color >= 232:
+            return "#" + f"{8 + 10 * (color - 232):02x}" * 3
         steps = (0, 95, 135, 175, 215, 255)
-        return "#" + "".join(f"{steps[(colour - 16) // divisor % 6]:02x}" for divisor in (36, 6, 1))
+        return "#" + "".join(f"{steps[(color - 16) // divisor % 6]:02x}" for divisor in (36, 6, 1))
 
     @property
     def svg(self):
@@ -170,8 +170,8 @@ class Picture:
 
     def elements(self, run, top):
         """Each group of words has its own position, because viewers draw spaces and fonts in their own ways."""
-        text, column, (bold, dim, underlined, is_reversed, colour) = run
-        ink = None if colour is None else self.ink(colour)
+        text, column, (bold, dim, underlined, is_reversed, color) = run
+        ink = None if color is None else self.ink(color)
         if is_reversed:
             yield (f'<rect x="{self.left(column)}" y="{top}" width="{round(self.width(text) * self.CELL, 1)}" height="{self.LINE}" '
                    f'fill="{ink or self.INK}"/>')

@@ -70,7 +70,7 @@ def run(checks, world):
                  and TOKEN not in shown and shown.count("signed in") == 1, shown)
 
     directory(checks, world)
-    checks.ends("doctor", world.run("doctor"), 0, "All is well.")
+    checks.ends("doctor", world.run("doctor"), 0, "No problems found.")
     out = world.run("sign-out", "--output", "json")
     checks.check("sign-out reports that the token remains valid", out.status == 0 and out.json
                  and out.json[0]["revocation"] == "not-offered" and "use the service that issued it" in out.err, out)

@@ -1,4 +1,4 @@
-"""The lines of `lodge help scripts` and `lodge help storage`, run by bash against the local provider."""
+"""Runs the examples of `lodge help scripts` with bash and the local provider, and checks the page `lodge help storage`."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from world import LIMIT
 
 
 def block(page, title):
-    """The lines below a title of a page of help."""
+    """Returns the lines below a title of a help page, without their indentation."""
     lines = page.split(f"{title}:\n\n", 1)[1].split("\n\n", 1)[0]
     return re.sub(r"^  ", "", lines, flags=re.MULTILINE) + "\n"
 
@@ -41,7 +41,8 @@ def run(checks, world):
     tokens = bash(block(page, "Get a token that is valid for a while, with its expiry, or for SASL"))
     checks.check("lodge token prints it in each form", tokens.returncode == 0 and '"expires_at"' in tokens.stdout
                  and len(tokens.stdout.splitlines()) >= 3, tokens)
-    cron = re.sub(r"^\S+ \S+ \S+ \S+ \S+ /usr/bin/", "", block(page, "Keep sign-ins that you rarely use (crontab)"))
+    cron = re.sub(r"^\S+ \S+ \S+ \S+ \S+ /usr/local/bin/", "",
+                  block(page, "Keep sign-ins that you rarely use (crontab; command -v lodge prints the path)"))
     refreshed = bash(cron)
     checks.check("the line of cron refreshes, and prints nothing", refreshed.returncode == 0 and not refreshed.stdout, refreshed)
 

@@ -105,7 +105,7 @@ def events(checks, one, two):
 
 
 def refresh(machine, endpoint):
-    """Starts a refresh whose request the endpoint has received but not answered."""
+    """Starts a refresh whose request the endpoint has received, but to which it has not responded."""
     before = len(endpoint.requests)
     endpoint.responds.clear()
     running = machine.start("token", "--refresh")

@@ -154,7 +154,7 @@ def contents(checks, world, ask, address):
         checks.ends(f"{' '.join(words)!r} is a usage error", world.run("request", "POST", f"{address}/x", *words), 2, wish)
     checks.ends("a GET with content is a usage error", world.run("request", "GET", f"{address}/x", "--data", "a"), 2, "--form")
     checks.ends("a URL without a scheme", world.run("request", "GET", "example"), 2, "https://")
-    checks.ends("a URL with plain HTTP", world.run("request", "GET", "http://example.com/"), 2, "https://")
+    checks.ends("a URL with plain HTTP", world.run("request", "GET", "http://example.com/"), 2, "hint: use an https URL")
 
 
 def statuses(checks, world, address, service):

@@ -51,7 +51,7 @@ class Terminal:
         return self.tmux("capture-pane", "-p", "-J", "-S", "-", "-t", "m").rstrip() + "\n"
 
     @property
-    def colours(self):
+    def colors(self):
         return self.tmux("capture-pane", "-p", "-e", "-J", "-S", "-", "-t", "m")
 
     def keys(self, *keys):
@@ -115,7 +115,7 @@ def run(checks, world):
     complete_values(checks, world)
     plain = Terminal(world, 120, 40, "search", "a", "--limit", "3", "--no-color")
     plain.status()
-    checks.check("--no-color prints no color", "\x1b" not in plain.colours, repr(plain.colours))
+    checks.check("--no-color prints no color", "\x1b" not in plain.colors, repr(plain.colors))
     paging(checks, world)
     progress(checks, world)
 

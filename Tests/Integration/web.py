@@ -1,4 +1,4 @@
-"""HTTP like a user's tools: no proxy, and redirects followed only explicitly."""
+"""HTTP requests and a browser for the tests. They use no proxy. Only the browser follows redirects."""
 
 import base64
 import html.parser
@@ -31,8 +31,8 @@ class Answer:
 
 
 def send(url, form=None, bearer=None, basic=None, ca_file=None, limit=60, cookies=None, origin=None):
-    """Sends GET, or POST if there is a form. `cookies` has the cookies of one server by name. They are
-    sent and updated."""
+    """Sends a POST request with the form, or a GET request without one. `cookies` maps the names of one server's
+    cookies to their values. The function sends them, and adds the cookies of the response."""
     body = None if form is None else urllib.parse.urlencode(form).encode()
     request = urllib.request.Request(url, data=body)
     if bearer:
@@ -58,7 +58,8 @@ def send(url, form=None, bearer=None, basic=None, ca_file=None, limit=60, cookie
 
 
 class Form:
-    """A form of a page: its action, the fields that it sends unchanged, and the names of its other fields and its buttons."""
+    """A form of a page. `fields` has the names and values of its hidden fields and selected radio buttons. `names` has
+    the names of the fields that the user fills in. `buttons` has the names and values of its submit buttons."""
 
     def __init__(self, attributes):
         self.action, self.is_post = attributes.get("action") or "", (attributes.get("method") or "").lower() == "post"
@@ -93,7 +94,8 @@ def forms(page):
 
 
 def decide(url, decision="approve", person=None):
-    """Submits the sign-in page of the local provider. Returns the URL to which it redirects."""
+    """Opens the URL of a sign-in at the local provider, and submits the decision if the provider shows a page. Returns
+    the URL of the redirect."""
     page = send(url)
     if page.status in (302, 303):
         return page.fields["Location"]
@@ -108,8 +110,9 @@ def decide(url, decision="approve", person=None):
 
 
 class Browser:
-    """A browser with cookies, whose user fills in the forms of one server. `entries` are the values of fields by name.
-    `buttons` are the pairs of name and value that the user presses if a form has them. The name may be empty."""
+    """A browser with cookies, whose user fills in the forms of one server. `entries` maps the names of fields to the
+    values that the user enters. `buttons` has the submit buttons that the user presses, the preferred button first, as
+    pairs of name and value. A button without a name has an empty name."""
 
     def __init__(self, entries=(), buttons=()):
         self.entries, self.buttons = dict(entries), list(buttons)
@@ -117,8 +120,8 @@ class Browser:
         self.seen = []
 
     def visit(self, url, back):
-        """Follows pages until the server redirects to a URL that begins with `back`, and returns this URL. Returns None if
-        there is no such redirect. `seen` has the pages."""
+        """Loads the URL, and follows redirects and submits forms until a redirect to a URL that begins with `back`.
+        Returns this URL, or None if no form matches or after 12 responses. `seen` has the responses."""
         self.seen, form, origin = [], None, None
         for _ in range(12):
             page = send(url, form=form, cookies=self.cookies, origin=origin)
@@ -136,8 +139,8 @@ class Browser:
         return None
 
     def _choose(self, found):
-        """Returns the action and the fields of the form with a button that the user presses, or of the first form with a field
-        that the user fills in."""
+        """Returns the action and the fields of the POST form to submit: the form with a button that the user presses,
+        or the first form with a field that the user fills in. Returns None if there is no such form."""
         posts = [form for form in found if form.is_post]
         for button in self.buttons:
             for form in posts:
