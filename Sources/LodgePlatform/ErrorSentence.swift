@@ -7,10 +7,10 @@ extension String {
         let text = visible
         guard let first = text.first, let last = text.last else { return "" }
         let isWord = text.prefix { $0 != " " }.utf8.allSatisfy {
-            (0x61...0x7A).contains($0) || [0x27, 0x2C].contains($0)
+            (0x61...0x7A).contains($0) || Array("',-".utf8).contains($0)
         }
         let start =
-            isWord || text.hasPrefix("run: ") || text.hasPrefix("sign-in ")
+            isWord || text.hasPrefix("run: ")
             ? first.uppercased() + text.dropFirst() : text
         return ".!?…:".contains(last) || text.contains("run: ") ? start : start + "."
     }

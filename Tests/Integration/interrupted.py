@@ -12,11 +12,9 @@ import failing_provider
 from provider import Provider
 from terminal import Terminal
 from token_endpoint import TokenEndpoint
-from world import PATIENT, address_shown, eventually, free_port
+from world import LIMIT, PATIENT, address_shown, eventually, free_port
 import web
 
-# Longer than a slow machine takes, and shorter than the 30 s for which lodge waits for a response.
-AT_ONCE = 25
 WAITS = "Waiting for the provider"
 
 
@@ -62,7 +60,7 @@ def by_the_keyboard(checks, world):
         begun = time.monotonic()
         shown.keys("C-c")
         status = shown.status()
-        checks.check(f"{name}: Ctrl-C ends the command immediately with 130", status == 130 and time.monotonic() - begun < AT_ONCE,
+        checks.check(f"{name}: Ctrl-C ends the command immediately with 130", status == 130 and time.monotonic() - begun < LIMIT,
                      f"{status}\n{shown.screen}")
         checks.check(f"{name}: the message says interrupted", "interrupted" in shown.screen, shown.screen)
         nothing_is_left(checks, world, name, listens)
@@ -83,7 +81,7 @@ def in_the_browser(checks, world):
     page = web.send(redirect)
     ended = waiting.finish()
     checks.ends("cancelled in the browser: not permitted, with a hint", ended, 5, "hint:", "access_denied")
-    checks.check("cancelled in the browser: the command ends immediately", time.monotonic() - begun < AT_ONCE)
+    checks.check("cancelled in the browser: the command ends immediately", time.monotonic() - begun < LIMIT)
     checks.check("cancelled in the browser: the page says that no account was changed", "No account was changed" in page.body,
                  page)
     nothing_is_left(checks, world, "cancelled in the browser", urllib.parse.urlsplit(redirect).port)
@@ -151,13 +149,13 @@ def during_a_refresh(checks, world):
 
 def at_the_provider(checks, world, stalled):
     """The browser has sent the redirect, and the provider does not respond: the last moment to interrupt a sign-in."""
-    shown = Terminal(world, 400, 40, "sign-in")
+    shown = Terminal(world, 400, 40, "sign-in", *PATIENT)
     asked = stalled.running.wait_for(lambda running: "/token" in running.out + running.err)
     checks.check("the provider does not respond: lodge has requested the tokens", asked, shown.screen)
     begun = time.monotonic()
     shown.keys("C-c")
     status = shown.status()
     checks.check("the provider does not respond: Ctrl-C ends the command immediately with 130",
-                 status == 130 and time.monotonic() - begun < AT_ONCE, f"{status}\n{shown.screen}")
+                 status == 130 and time.monotonic() - begun < LIMIT, f"{status}\n{shown.screen}")
     nothing_is_left(checks, world, "the provider does not respond")
     shown.stop()

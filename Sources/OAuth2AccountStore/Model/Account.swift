@@ -106,6 +106,13 @@ public struct Account: Sendable, Identifiable, Equatable {
         userDataBytes = record.userData
     }
 
+    /// Returns ``signInNeeded``, or `noRefreshToken` if the access token has expired and the store cannot refresh it.
+    package func signInReason(at now: Date) -> SignInReason? {
+        if let signInNeeded { return signInNeeded }
+        guard let accessTokenExpiry, accessTokenExpiry < now, !canRefresh else { return nil }
+        return .noRefreshToken
+    }
+
     /// The best name for display: the nickname, otherwise a name from the provider.
     ///
     /// Escape control characters before you show it. Like ``userName``, ``displayName`` and ``claims`` it can be the

@@ -22,14 +22,18 @@ extension AccountStore {
     }
 
     /// Returns the current account of a type if it needs no sign-in; otherwise signs a user in.
-    /// This is the start of a program with one user: only the first start opens the browser. The call sends no request for an account that
-    /// is signed in. A user who has to sign in again is the login hint, unless the options name another one.
+    ///
+    /// This is the start of a program with one user: only the first start opens the browser. The call sends no request
+    /// for an account that is signed in. An account needs a sign-in if ``Account/signInNeeded`` has a reason, or if its
+    /// access token has expired and it has no refresh token. Its user is the login hint then, unless the options name
+    /// another one.
+    ///
     /// - Throws: ``AccountStoreError`` as ``currentAccount(ofType:)`` and ``signIn(to:by:options:)``.
     public func signInIfNeeded(
         to type: String, by method: SignInMethod = .browser, options: SignInOptions = .init()
     ) async throws -> Account {
         let current = try await currentAccount(ofType: type)
-        if let current, current.signInNeeded == nil { return current }
+        if let current, current.signInReason(at: dependencies.now()) == nil { return current }
         var options = options
         if options.loginHint == nil { options.loginHint = current?.userName }
         return try await signIn(to: type, by: method, options: options)

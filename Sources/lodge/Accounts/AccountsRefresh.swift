@@ -16,7 +16,8 @@ import StrictJSON
         discussion: """
             In a crontab, use the full path: cron searches only /usr/bin and /bin. Without a terminal it prints only failures, one on \
             each line. The exit status is 4 if an account needs a sign-in, otherwise the status of the first failure. With --all, \
-            an account with a token that never expires is left unchanged. lodge refreshes 8 accounts at a time. --timeout limits the whole command: accounts refreshed until then stay refreshed.
+            an account with a token that never expires is left unchanged. lodge refreshes 8 accounts at a time. --timeout limits the \
+            whole command: accounts refreshed until then stay refreshed.
             """,
         examples: ["lodge accounts refresh", "lodge accounts refresh --all --timeout 300"],
         arguments: [Input.account], options: [Input.all], formats: OutputFormat.ofSentences,

@@ -37,11 +37,7 @@ struct AccountRecord: OutputRecord {
 
     var needsSignIn: Bool { reason != nil }
 
-    private var reason: Account.SignInReason? {
-        if let reason = account.signInNeeded { return reason }
-        guard let expiry = account.accessTokenExpiry, expiry < now, !account.canRefresh else { return nil }
-        return .noRefreshToken
-    }
+    private var reason: Account.SignInReason? { account.signInReason(at: now) }
 
     var expiry: String {
         account.accessTokenExpiry.map { "\($0.rfc3339), \(TimeText.expiry($0, now: now))" } ?? "unknown"

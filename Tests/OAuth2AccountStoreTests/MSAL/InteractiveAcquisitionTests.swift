@@ -76,6 +76,24 @@ struct InteractiveAcquisitionTests {
             try await grantFailure { try await store.signInIfNeeded(to: "unknown") }?.kind == .unknownType)
     }
 
+    @Test func `signInIfNeeded signs in after the expiry of a token without a refresh token`() async throws {
+        let test = try ScopedProvider()
+        test.change { $0.overlay = ["refresh_token": .null] }
+        let store = try await test.store()
+        let ada = try await test.signIn(store)
+        #expect(!ada.canRefresh)
+        let method = SignInMethod.webAuthenticationSession { prepared in
+            test.change { $0.nonce = GrantProvider.query(prepared.url)["nonce"] }
+            return try #require(URL(string: "\(prepared.redirectURI.text)?code=c-2&state=\(prepared.id)"))
+        }
+        test.provider.advance(3599)
+        #expect(try await store.signInIfNeeded(to: "t", by: method).accessTokenExpiry == ada.accessTokenExpiry)
+        test.provider.advance(2)
+        let again = try await store.signInIfNeeded(to: "t", by: method)
+        #expect(again.id == ada.id)
+        #expect(again.accessTokenExpiry != ada.accessTokenExpiry)
+    }
+
     @Test func `acquireToken sends login hint, domain hint and claims`() async throws {
         let test = try ScopedProvider()
         var options = SignInOptions()

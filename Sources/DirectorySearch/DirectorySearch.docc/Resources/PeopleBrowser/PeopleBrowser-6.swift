@@ -7,8 +7,7 @@ let settings = try Settings(contentsOf: URL(filePath: path))
 let store = try await AccountStore(settings: settings, application: "com.example.browser")
 
 let type = settings.defaultType
-let known = try await store.currentAccount(ofType: type)
-let account = if let known { known } else { try await store.signIn(to: type) }
+let account = try await store.signInIfNeeded(to: type)
 print("Signed in as \(account.label).")
 
 let directory = GraphDirectory(account: account, in: store)
