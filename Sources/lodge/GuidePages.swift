@@ -10,6 +10,10 @@ extension HelpPage {
         },
         HelpPage(name: "mail", summary: "Use OAuth tokens in mail programs.", isGuide: true) { $0.mail },
         HelpPage(name: "git", summary: "Use OAuth tokens in git.", isGuide: true) { $0.git },
+        HelpPage(
+            name: "credentials", summary: "Use OAuth tokens in docker, kubectl, pip, uv, cargo and bazel.",
+            isGuide: true
+        ) { $0.credentials },
     ]
 }
 
@@ -211,5 +215,42 @@ extension HelpText {
                 "Without a user name, or with oauth2, lodge uses the active account. For a user name without an account, lodge prints no token. "
                     + "If the server rejects a token, git reports this to lodge, and lodge refreshes the token for the next command. A server on this machine "
                     + "can use http.")
+    }
+
+    fileprivate var credentials: [String] {
+        paragraph(
+            "lodge passes a token only to hosts of an account type: the host of the issuer, the hosts of the endpoints, and resourceHosts in the "
+                + "settings. Add the registry, cluster or package index to resourceHosts, and sign in.")
+            + block(
+                "docker: a file docker-credential-lodge in PATH, and ~/.docker/config.json",
+                [
+                    "#!/bin/sh", "exec lodge credential docker \"$@\"", "",
+                    #"{"credHelpers": {"registry.example": "lodge"}}"#,
+                ])
+            + block(
+                "kubectl: the user of a cluster in ~/.kube/config",
+                [
+                    "exec:", "  apiVersion: client.authentication.k8s.io/v1", "  command: lodge",
+                    "  args: [credential, kubectl, --type, cluster]", "  interactiveMode: Never",
+                ])
+            + paragraph(
+                "A cluster usually requires the ID token, which lodge refreshes if the provider sends a new one. For the access token, add "
+                    + "--access-token.")
+            + block(
+                "pip and uv: a file keyring in PATH",
+                [
+                    "#!/bin/sh", "exec lodge credential keyring \"$@\"", "",
+                    "pip install --keyring-provider subprocess \\",
+                    "  --index-url https://oauth2@packages.example/simple/ NAME",
+                ])
+            + block(
+                "cargo: ~/.cargo/config.toml",
+                ["[registries.work]", "credential-provider = [\"lodge\", \"credential\", \"cargo\"]"])
+            + block(
+                "bazel: a file lodge-helper in PATH, and .bazelrc",
+                [
+                    "#!/bin/sh", "exec lodge credential bazel \"$@\"", "",
+                    "common --credential_helper=cache.example=lodge-helper",
+                ])
     }
 }

@@ -44,7 +44,9 @@ struct ScalingTest {
         let text = times.map { String(format: "%.1f", $0 * 1000) }.joined(separator: " ")
         if !isLinear || CommandLine.arguments.contains("--verbose") {
             let part = String((shape.head + shape.unit).prefix(60)).debugDescription
-            print("\(isLinear ? "linear" : "NOT LINEAR") \(reader.name) \(index) \(part): \(text) ms for 16 KB, 128 KB and 1 MB")
+            print(
+                "\(isLinear ? "linear" : "NOT LINEAR") \(reader.name) \(index) \(part): \(text) ms for 16 KB, 128 KB and 1 MB"
+            )
         }
         return isLinear
     }

@@ -1,3 +1,4 @@
+import JOSE
 import OAuth2Protocol
 import LodgePlatform
 public import StrictJSON
@@ -101,6 +102,37 @@ extension AccountStore {
             guard let record = try await repository.read(id)?.record else { throw AccountStoreError.unknownAccount(id) }
             return try (policy.map { try record.selected($0) } ?? record).tokens.idToken
         }
+    }
+
+    /// Returns an ID token that is valid for this time, for a service that requires it, and refreshes the tokens if
+    /// necessary.
+    ///
+    /// - Parameters:
+    ///   - id: The account.
+    ///   - minimumValidity: The minimum validity. The default is a minute.
+    ///   - refreshes: Whether to refresh also a token that is valid.
+    ///   - policy: The policy of Azure AD B2C that issued it. The default is the policy of the account.
+    /// - Returns: The ID token and its expiry, or `nil` if the provider did not send one.
+    /// - Throws: ``AccountStoreError``: `signInNeeded` if the ID token expires and a refresh brings no other one.
+    package func validIDToken(
+        for id: Account.ID, minimumValidity: Duration = .seconds(60), refreshes: Bool = false, policy: String? = nil
+    ) async throws -> (secret: Secret, expiry: Date)? {
+        func current() async throws -> (secret: Secret, expiry: Date)? {
+            guard let secret = try await idToken(for: id, policy: policy) else { return nil }
+            let expiry = try? JWT(parsing: secret.value).unverifiedClaims.expiration
+            return (secret, Date(timeIntervalSince1970: expiry ?? 0))
+        }
+        guard let found = try await current() else { return nil }
+        let margin = minimumValidity / .seconds(1)
+        if !refreshes, found.expiry.timeIntervalSince(dependencies.now()) >= margin { return found }
+        try await refreshAccessToken(for: id, policy: policy)
+        // The minimum can be longer than the lifetime of every token.
+        guard let new = try await current(), new.expiry > dependencies.now() else {
+            throw AccountStoreError(
+                .signInNeeded(.interactionRequired), what: "the ID token has expired",
+                reason: "the provider sends an ID token only at a sign-in", remedy: .signInAgain)
+        }
+        return new
     }
 
     /// Waits until no refresh is in progress. Call it before the process ends: otherwise a refresh token that the

@@ -1,12 +1,86 @@
 import CommandLineKit
+import HTTPExchange
+import LodgePlatform
+import OAuth2AccountStore
+import StrictJSON
 
 /// `credential`: passes tokens to other programs in their credential protocols. Each protocol is a subcommand.
 enum CredentialCommand {
     static let group = Command(
-        "credential", "Pass a token to git in its credential protocol.",
+        "credential", "Pass a token to another program in its credential protocol.",
         discussion: """
             The other program runs this command. It gets a token only for a host of an account type: the host of the issuer or of \
-            an endpoint, or one of the resourceHosts. If such a host has no account, standard error names the sign-in.
+            an endpoint, or one of the resourceHosts. If such a host has no account, standard error names the sign-in. To set up \
+            other programs: lodge help credentials.
             """, examples: ["git config --global credential.helper '!lodge credential git'"],
-        subcommands: [GitCredentialCommand.command])
+        subcommands: [
+            GitCredentialCommand.command, DockerCredentialCommand.command, KubectlCredentialCommand.command,
+            CargoCredentialCommand.command, BazelCredentialCommand.command, KeyringCredentialCommand.command,
+        ])
+}
+
+extension CommandContext {
+    /// The maximum size of a request from another program in bytes.
+    static let maximumCredentialRequest = 256 * 1024
+
+    /// Returns the account for the URL of a server, or `nil` if no account type has its host.
+    ///
+    /// - Parameters:
+    ///   - address: A URL, or a host with or without a port. Without a scheme, it is https.
+    ///   - userName: The user name from the other program.
+    /// - Throws: like ``HostAccount/find(_:named:userName:_:)``.
+    func hostAccount(for address: String, userName: String? = nil) async throws -> HostAccount? {
+        guard let host = Self.tokenHost(address) else { return nil }
+        return try await HostAccount.find(host, named: host.description, userName: userName, self)
+    }
+
+    /// Returns a valid Bearer token.
+    ///
+    /// - Throws: `CommandError` for a token of another type: only the store can sign requests with it.
+    func bearerToken(of found: HostAccount) async throws -> AccessToken {
+        let token: AccessToken
+        do {
+            token = try await found.store.accessToken(for: found.account.id)
+        } catch let error as AccountStoreError {
+            throw Self.advised(error, found.store, found.account)
+        }
+        guard token.type == "bearer" else {
+            throw CommandError(
+                .failed, "cannot pass the token of \(found.account.label) to another program",
+                reason: "it is bound to a key, which only lodge can use", hint: "\(run: "request") GET URL")
+        }
+        return token
+    }
+
+    /// Returns a valid Bearer token for the URL of a server, or `nil` if no account type has its host.
+    func bearerToken(for address: String, userName: String? = nil) async throws -> AccessToken? {
+        guard let found = try await hostAccount(for: address, userName: userName) else { return nil }
+        return try await bearerToken(of: found)
+    }
+
+    /// Returns the server of an address, or `nil` if it must not get a token: plain http is only for this machine.
+    private static func tokenHost(_ address: String) -> TokenHost? {
+        // Programs disagree where a URL with other characters ends.
+        guard address.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }) else { return nil }
+        let text = address.contains("://") ? address : "https://\(address)"
+        guard let url = URL(string: text), url.user(percentEncoded: true) == nil,
+            url.scheme?.lowercased() == "https" || url.scheme?.lowercased() == "http" && url.isLoopback
+        else { return nil }
+        return TokenHost(url)
+    }
+
+    /// Reads the request of another program as a JSON object.
+    func credentialRequest(_ text: String) throws(CommandError) -> JSONObject {
+        guard let object = (try? JSONValue(parsing: text))?.object else {
+            throw CommandError(
+                .usage, "cannot read the request", reason: "expected a JSON object",
+                hint: "let the other program run this command: lodge help credentials")
+        }
+        return object
+    }
+
+    /// Writes a response as one line.
+    func writeCredential(_ response: JSONObject) throws {
+        try console.writeLine(String(decoding: JSONValue.object(response).serialized(), as: UTF8.self))
+    }
 }

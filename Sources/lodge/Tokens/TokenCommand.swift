@@ -14,6 +14,7 @@ import OAuth2Protocol
         static let minimumValidity = Option.text(
             "min-validity", "TIME", "refresh a token that expires earlier, such as 90s, 10m or 1h")
         static let expires = Option.flag("expires", "print the expiry instead (RFC 3339)")
+        static let idToken = Option.flag("id-token", "print the ID token instead, refreshed if it has expired")
         static let introspect = Option.flag("introspect", "print the provider's introspection response instead (JSON)")
         static let scope = Option.texts("scope", "SCOPE", "require this scope")
         static let policy = Option.text(
@@ -35,7 +36,7 @@ import OAuth2Protocol
         ],
         options: [
             Input.header, Input.sasl, Input.user, TokenOptions.refresh, Input.minimumValidity, Input.expires,
-            Input.introspect, Input.scope, Input.exchange,
+            Input.idToken, Input.introspect, Input.scope, Input.exchange,
             Input.audience, Input.resource, Input.policy,
         ], formats: OutputFormat.ofSentences,
         json: .object(
@@ -43,7 +44,9 @@ import OAuth2Protocol
                 "access_token": "", "token_type": "Bearer, DPoP or N_A", "expires_at": "RFC 3339, or null",
                 "scope": "separated by spaces", "account": "", "type": "account type",
             ],
-            note: "--expires writes expires_at, account and type only; --introspect writes the response of the provider"
+            note:
+                "--expires writes expires_at, account and type only; --id-token writes id_token instead of the access token, its type "
+                + "and its scope; --introspect writes the response of the provider"
         )
     ) { try await TokenCommand(context: $0).run() }
 
@@ -67,6 +70,14 @@ import OAuth2Protocol
                 IssuedToken(
                     secret: exchanged.secret, type: exchanged.tokenType, expiry: exchanged.expiry,
                     scope: exchanged.scope), account, user: user)
+        }
+        if invocation[Input.idToken] {
+            let found = try await context.idToken(
+                store, of: account, policy: invocation[Input.policy], minimumValidity: validity,
+                refreshes: invocation[TokenOptions.refresh])
+            return try write(
+                IssuedToken(secret: found.secret, type: "bearer", expiry: found.expiry, scope: [], isIDToken: true),
+                account, user: nil)
         }
         let token = try await context.freshToken(
             store, of: account, scope: Input.scope, policy: invocation[Input.policy], minimumValidity: validity)
@@ -120,7 +131,11 @@ import OAuth2Protocol
                 hint: "omit one of them")
         }
         let pairs: [(any DeclaredOption, [any DeclaredOption])] = [
-            (Input.exchange, [Input.introspect, TokenOptions.refresh, Input.minimumValidity, Input.policy]),
+            (
+                Input.exchange,
+                [Input.introspect, Input.idToken, TokenOptions.refresh, Input.minimumValidity, Input.policy]
+            ),
+            (Input.idToken, [Input.introspect, Input.sasl, Input.scope]),
             (Input.introspect, [Input.policy]), (TokenOptions.refresh, [Input.minimumValidity]),
         ]
         for (first, others) in pairs where invocation.source(of: first) != nil {
@@ -168,6 +183,7 @@ import OAuth2Protocol
         var type: String
         var expiry: Date?
         var scope: Scope
+        var isIDToken = false
 
         /// The type in the spelling of its specification.
         var typeName: String {
@@ -196,11 +212,11 @@ import OAuth2Protocol
         } else if writesJSON {
             var object = JSONObject()
             if !invocation[Input.expires] {
-                object.append("access_token", .string(token.secret.value))
-                object.append("token_type", .string(token.typeName))
+                object.append(token.isIDToken ? "id_token" : "access_token", .string(token.secret.value))
+                if !token.isIDToken { object.append("token_type", .string(token.typeName)) }
             }
             object.append("expires_at", token.expiry.map { .string($0.rfc3339) } ?? .null)
-            if !invocation[Input.expires] { object.append("scope", .string(token.scope.text)) }
+            if !invocation[Input.expires], !token.isIDToken { object.append("scope", .string(token.scope.text)) }
             object.append("account", .string(account.label))
             object.append("type", .string(account.type))
             try console.write(.object(object))
@@ -261,6 +277,30 @@ extension CommandContext {
         } catch let error as AccountStoreError {
             throw Self.advised(error, store, account, scopes: scopes, policy: policy)
         }
+    }
+
+    /// Returns an ID token that is valid for a while.
+    ///
+    /// - Throws: `CommandError` if the provider sends no ID token.
+    func idToken(
+        _ store: AccountStore, of account: Account, policy: String? = nil, minimumValidity: Duration? = nil,
+        refreshes: Bool = false
+    ) async throws -> (secret: Secret, expiry: Date) {
+        do {
+            let found = try await store.validIDToken(
+                for: account.id, minimumValidity: minimumValidity ?? .seconds(60),
+                refreshes: refreshes, policy: policy)
+            if let found { return found }
+        } catch let error as AccountStoreError {
+            throw Self.advised(error, store, account, policy: policy)
+        }
+        guard !account.isClient else {
+            throw CommandError(
+                .failed, "no ID token", reason: "\(account.label) is the account of a client, which has no ID token")
+        }
+        throw CommandError(
+            .failed, "no ID token", reason: "the provider of \(account.type) sent none",
+            hint: "\(run: "sign-in") \(account.type) --add-scope openid")
     }
 
     /// Returns a token error with a hint for the sign-in that fixes it.

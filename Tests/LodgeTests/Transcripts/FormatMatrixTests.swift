@@ -25,12 +25,13 @@ import Testing
         ["accounts", "rename", "ada@contoso.example", "work"], ["accounts", "remove", "x"],
         ["token"], ["sync"],
         ["providers", "add", "x"], ["providers", "remove", "x"], ["config", "get", "store"], ["config", "path"],
-        ["config", "set", "key-custody", "key-file"], ["serve"],
+        ["config", "set", "key-custody", "key-file"], ["serve"], ["credential", "keyring", "get", "unknown.example"],
     ]
     /// The commands whose output another program defines.
     nonisolated private static let texts = [
         ["accounts", "export", "--reveal-secrets"], ["exec", "true"], ["credential", "git", "get"],
-        ["credential", "git", "store"], ["credential", "git", "erase"], ["demo"], ["completion", "bash"],
+        ["credential", "git", "store"], ["credential", "git", "erase"], ["credential", "docker", "list"],
+        ["credential", "cargo"], ["demo"], ["completion", "bash"],
     ]
 
     @Test(arguments: things) func `commands with records support every record format`(words: [String]) async throws {
