@@ -23,6 +23,9 @@ struct AccountFileReader {
             tokens: try response.tokens(
                 access: "access_token", refresh: "refresh_token", idToken: idToken, type: "token_type",
                 lifetime: try response.seconds("expires_in")))
+        // Files of oidc-agent and gcloud name the client of the refresh token. Another provider must not receive it.
+        entry.clientID = response.json["client_id"]?.string
+        entry.host = response.json["issuer_url"]?.string.flatMap { URL(string: $0)?.host(percentEncoded: true) }
         entry.homeAccountID = ClientInfo.homeAccountID(try response.text("client_info"))
         entry.key = entry.homeAccountID.map { "home:\($0)" }
         entry.fill(unverified: idToken)

@@ -163,6 +163,23 @@ struct ImportTests {
         #expect(words(try await take(ImportSamples.msal(environment: "login.windows.net"), test)) == ["added"])
     }
 
+    @Test func `tokens of another client or provider are not imported, even for a selected type`() async throws {
+        let test = try await world()
+        for (file, word) in [
+            (#"{"refresh_token": "RT", "client_id": "other"}"#, "other"),
+            (#"{"refresh_token": "RT", "client_id": "client", "issuer_url": "https://id.example/"}"#, "id.example"),
+        ] {
+            for type in [nil, "graph"] {
+                let report = try await take(file, test, type: type)
+                #expect(words(report) == ["left"] && report.count == 0)
+                guard case .left(let reason)? = report.items.first?.outcome else { continue }
+                #expect(reason.contains(word), "\(reason)")
+            }
+        }
+        let own = #"{"refresh_token": "RT", "client_id": "client", "issuer_url": "https://login.microsoftonline.com/"}"#
+        #expect(words(try await take(own, test)) == ["added"])
+    }
+
     @Test func `an imported account without an access token is refreshed at first use`() async throws {
         let test = try await world()
         _ = try await take(#"{"refresh_token": "RT-only"}"#, test)
