@@ -71,9 +71,10 @@ extension ProviderPreset {
         }
     }
 
-    /// Returns whether the text has only characters of hosts, ports and paths, so that it cannot start another part of a URL.
+    /// Returns whether the text has only characters and parts of hosts, ports and paths, so that it cannot start another part of a URL.
     private static func isAddressPart(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.count <= 255 && !text.contains("..")
+        text.utf8.count <= 255 && !text.contains("..")
+            && text.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { !$0.isEmpty }
             && text.utf8.allSatisfy { byte in
                 (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || "-._~:/".utf8.contains(byte)
             }

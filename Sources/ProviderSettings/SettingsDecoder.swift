@@ -191,7 +191,7 @@ struct AccountTypeDecoder: DictionaryDecoder {
             throw self.error("redirectUri", "a URI such as http://127.0.0.1/callback", error.description)
         }
         var type = AccountType(
-            name: name, provider: provider, clientID: hasProvider ? try text("clientId") : "", redirectURI: redirect,
+            name: name, provider: provider, clientID: hasProvider ? try clientID() : "", redirectURI: redirect,
             scope: [])
         type.scopeSeparator = try choice("scopeSeparator", "\" \" or \",\"") ?? .space
         type.scope = try scope(separator: type.scopeSeparator)
@@ -327,6 +327,16 @@ struct AccountTypeDecoder: DictionaryDecoder {
             }
             type.pinnedKeys.insert(pin)
         }
+    }
+
+    /// Returns the client identifier, which is printable ASCII (RFC 6749 appendix A.1). A line break or a space around
+    /// it was copied with it.
+    private func clientID() throws(SettingsError) -> String {
+        let text = try text("clientId")
+        guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }), text.first != " ", text.last != " " else {
+            throw error("clientId", "printable ASCII without spaces around it", text.debugDescription)
+        }
+        return text
     }
 
     private func scope(separator: AccountType.ScopeSeparator) throws(SettingsError) -> Scope {

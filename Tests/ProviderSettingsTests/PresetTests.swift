@@ -182,6 +182,8 @@ enum PresetFiles {
         (#"{"provider": "gitlab", "host": "a@evil.example", "clientId": "a"}"#, "types.mine.host", ""),
         (#"{"provider": "gitlab", "host": "a?x", "clientId": "a"}"#, "types.mine.host", ""),
         (#"{"provider": "entra-tenant", "tenant": "../x", "clientId": "a"}"#, "types.mine.tenant", ""),
+        (#"{"provider": "gitlab", "host": "https://git.example", "clientId": "a"}"#, "types.mine.host", ""),
+        (#"{"provider": "gitlab", "host": "git.example/", "clientId": "a"}"#, "types.mine.host", ""),
         (#"{"provider": "gitlab", "hots": "x", "clientId": "a"}"#, "types.mine.hots", ""),
         (
             #"{"provider": "gitlab", "clientId": "a", "userinfoClaims": {"sub": 1}}"#, "types.mine.userinfoClaims.sub",

@@ -61,6 +61,8 @@ struct SettingsTests {
         arguments: [
             ("clientId", nil, "a string", "nothing"), ("clientId", "5", "a string", "5"),
             ("clientId", #""""#, "a string", "an empty string"),
+            ("clientId", #""a\n""#, "printable ASCII without spaces around it", #""a\n""#),
+            ("clientId", #"" a""#, "printable ASCII without spaces around it", #"" a""#),
             ("authority", #""ftp://x""#, "an https URL", #""ftp://x""#),
             ("authority", #""http://login.example.com/x""#, "an https URL", #""http://login.example.com/x""#),
             ("authority", nil, "a string", "nothing"),
