@@ -89,11 +89,11 @@ actor TokenBroker: StoreCollaborator {
         guard let saved = read?.record else { throw AccountStoreError.unknownAccount(id) }
         let type = try context.type(saved.type, policy: policy)
         let record = try saved.selected(policy)
-        // No resource rejected the token, so it remains valid if it cannot be replaced.
+        // No resource rejected the token, so it remains in use if it cannot be replaced.
         guard record.canRefresh else {
             throw AccountStoreError(
                 .signInNeeded(.noRefreshToken), what: "no other token",
-                reason: "there is no refresh token; the saved access token remains valid", remedy: .signInAgain)
+                reason: "there is no refresh token; the saved access token is unchanged", remedy: .signInAgain)
         }
         let tokens = ScopeCoverage(type).tokens(for: requested, in: record)
         return try await accessToken(

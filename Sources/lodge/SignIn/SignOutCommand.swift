@@ -20,7 +20,8 @@ import StrictJSON
         options: [Input.local, Input.browser, Input.all], formats: OutputFormat.ofSentences,
         json: .array(of: [
             "account": "", "type": "account type", "removed": "true",
-            "revocation": "done, not-offered, skipped or failed", "browserSession": "the same words",
+            "revocation": "done, not-offered, skipped or failed",
+            "browserSession": "asked, not-offered, skipped or failed",
         ]), needsNoSettings: true
     ) { try await SignOutCommand(context: $0).run() }
 
@@ -53,10 +54,10 @@ import StrictJSON
                 endingBrowserSession: invocation[Input.browser] ? true : nil)
             let isStaticToken = store.settings[account.type]?.provider == .staticToken
             let revocation = Self.revocation(report.revocation, isStaticToken)
-            let browser = Self.browserSession(report.browserSession)
+            let browser = Self.browserSession(report)
             console.note("Removed \(account.label) (\(account.type)) here.")
             console.note(revocation.sentence)
-            if !isStaticToken { console.note(browser.sentence) }
+            if !isStaticToken, !report.account.isClient { console.note(browser.sentence) }
             records.append([
                 "account": .string(account.label), "type": .string(account.type), "removed": true,
                 "revocation": .string(revocation.word), "browserSession": .string(browser.word),
@@ -96,10 +97,12 @@ import StrictJSON
         }
     }
 
-    private static func browserSession(_ part: SignOutReport.Part) -> (sentence: String, word: String) {
-        switch part {
+    private static func browserSession(_ report: SignOutReport) -> (sentence: String, word: String) {
+        switch report.browserSession {
         case .succeeded: ("The browser opened the sign-out page.", "asked")
         case .notOffered: ("The provider does not support ending the browser's session.", "not-offered")
+        // Without a URL, --browser cannot end the session either.
+        case .skipped where report.endSessionURL == nil: ("The browser's session continues.", "skipped")
         case .skipped: ("The browser's session continues (--browser ends it).", "skipped")
         case .failed(let reason): ("The browser's session could not be ended: \(reason).", "failed")
         }

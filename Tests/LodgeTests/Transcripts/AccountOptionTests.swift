@@ -79,6 +79,24 @@ import Testing
         #expect(try await active() == ["local"])
     }
 
+    @Test func `sign-out suggests --browser only if the provider can end the session`() async throws {
+        let terminal = try await Terminal()
+        #expect(await terminal.run("sign-in").status == 0)
+        let offered = await terminal.run("sign-out")
+        #expect(offered.errors.contains("The browser's session continues (--browser ends it).\n"), "\(offered.errors)")
+        let issuer = terminal.provider.issuer.absoluteString
+        try terminal.write(
+            settings: """
+                {"types": {"plain": {"authorizationEndpoint": "\(issuer)/authorize", "tokenEndpoint": "\(issuer)/token",
+                "clientId": "\(terminal.provider.clientID)", "redirectUri": "http://127.0.0.1/callback",
+                "scopes": ["User.Read"]}}}
+                """)
+        let signedIn = await terminal.run("sign-in")
+        #expect(signedIn.status == 0, "\(signedIn.errors)")
+        let out = await terminal.run("sign-out")
+        #expect(out.status == 0 && out.errors.contains("The browser's session continues.\n"), "\(out.errors)")
+    }
+
     @Test func `status and sign-out show the mode of a shared device`() async throws {
         let terminal = try await Terminal()
         try terminal.write(

@@ -72,7 +72,7 @@ import Testing
         #expect(refreshed.status == 4, "\(refreshed.errors)")
         #expect(
             refreshed.errors == """
-                lodge: no other token: there is no refresh token; the saved access token remains valid
+                lodge: no other token: there is no refresh token; the saved access token is unchanged
                 hint: lodge sign-in hr --with-token
 
                 """)
