@@ -190,6 +190,17 @@ func `.default adds the application's permissions and stays in the scope`(scope:
     #expect(try await signIn.post("/\(tenant)/B2C_1_signin/oauth2/v2.0/token", refresh).status == 200)
 }
 
+@Test func `at a policy, the client identifier is a scope`() async throws {
+    let signIn = SignIn(try await provider { $0.approvesRequests = true })
+    for (path, result) in [("/\(tenant)/B2C_1_signin", "code"), ("/\(tenant)", "error")] {
+        let url = try signIn.url(["scope": "openid lodge"]).absoluteString.replacing(
+            "/authorize?", with: "\(path)/oauth2/v2.0/authorize?")
+        let redirect = try await transport.send(HTTPRequest(.get, try #require(URL(string: url))))
+        let location = try #require(redirect.fields["Location"].flatMap { URL(string: $0) })
+        #expect(FormFields(parsing: location.query(percentEncoded: true) ?? "")?[result] != nil, "\(location)")
+    }
+}
+
 @Test func `only the own tenant has policies, and a policy has no codes for devices`() async throws {
     let signIn = SignIn(try await provider())
     for path in ["common/B2C_1_signin", "fabrikam.example/B2C_1_signin", "\(tenant)/signin"] {

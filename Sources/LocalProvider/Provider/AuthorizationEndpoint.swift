@@ -94,7 +94,7 @@ extension ProviderState {
         guard parameters["code_challenge_method"] == "S256", let challenge = parameters["code_challenge"],
             challenge.utf8.count == 43
         else { throw .invalidRequest("PKCE is required: code_challenge with code_challenge_method=S256.") }
-        let scopes = try readScopes(parameters["scope"] ?? "openid")
+        let scopes = try readScopes(parameters["scope"] ?? "openid", client: client.id)
         let prompts = Set((parameters["prompt"] ?? "").split(separator: " "))
         guard prompts.isSubset(of: ["none", "login", "consent", "select_account"]) else {
             throw .invalidRequest("The value of prompt is unknown.")

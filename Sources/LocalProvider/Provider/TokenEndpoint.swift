@@ -315,10 +315,12 @@ extension ProviderState {
     ///   - text: The scopes, separated by spaces.
     ///   - default: The permissions that Entra's `.default` represents. It remains in the list, because MSAL looks for
     ///     it in the response.
+    ///   - client: The client. At a policy of Azure AD B2C, its identifier is the scope of the application itself.
     func readScopes(
-        _ text: String, default: [String] = ["User.Read", "User.Read.All"]
+        _ text: String, default: [String] = ["User.Read", "User.Read.All"], client: String? = nil
     ) throws(OAuthFailure) -> [String] {
-        let offered = Scopes.identity + Scopes.directory + configuration.additionalScopes
+        var offered = Scopes.identity + Scopes.directory + configuration.additionalScopes
+        if authority.policy != nil, let client { offered.append(client) }
         var scopes: [String] = []
         for part in text.split(separator: " ") {
             let scope = String(part)

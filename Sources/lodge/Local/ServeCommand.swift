@@ -78,7 +78,7 @@ import StrictJSON
                 try configuration.injectedErrors.add(parsing: text)
             } catch {
                 throw CommandError(
-                    .usage, "wrong value of --fault", reason: error.description, hint: "lodge help serve")
+                    .usage, "wrong value of --fault", reason: error.description, hint: "lodge help faults")
             }
         }
         let provider: LoopbackProvider

@@ -60,7 +60,9 @@ struct ServeReport {
         add("MSAL", authorityFile == nil ? ["needs HTTPS: lodge serve --tls"] : msal)
         add("Graph", [graph])
         add("SCIM", [scim])
-        add("Scopes", ["User.Read, User.ReadBasic.All, User.Read.All and others; or .default"])
+        add(
+            "Scopes",
+            ["User.Read, User.ReadBasic.All, User.Read.All and others; or .default"] + configuration.additionalScopes)
         return lines + ["", "Settings for lodge:", settings.text()]
     }
 

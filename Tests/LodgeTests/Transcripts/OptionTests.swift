@@ -181,7 +181,7 @@ import Testing
         let serving = Task {
             await terminal.run(
                 "serve", "--port", "0", "--users", "7", "--port-file", file.path, "--token-lifetime", "60", "--quota",
-                "100000", "--fault", "directory-503:1", "--log")
+                "100000", "--fault", "directory-503:1", "--log", "--scope", "tasks.read")
         }
         var port = ""
         try await until {
@@ -197,8 +197,9 @@ import Testing
         #expect(served.status == 0 && served.output == "http://127.0.0.1:\(port)\n", "\(served)")
         #expect(served.errors.contains("7 sample users") && served.errors.hasSuffix("Stopped.\n"))
         #expect(served.errors.contains("GET /.well-known/openid-configuration 200"))
+        #expect(served.errors.contains("\n               tasks.read\n"), "\(served.errors)")
         let wrong = await terminal.run("serve", "--fault", "nix")
-        #expect(wrong.status == 2)
+        #expect(wrong.status == 2 && wrong.errors.hasSuffix("hint: lodge help faults\n"))
         #expect(await terminal.run("serve", "--port", "70000").status == 2)
     }
 
