@@ -208,7 +208,7 @@ extension HelpText {
                     + "prompts you. If a type has the host but you are not signed in, git shows the sign-in command.")
             + paragraph(
                 "Git 2.46 and later send the token in the header field Authorization: Bearer, if the server offers that. Otherwise the "
-                    + "token is the password. With several accounts, the user name in the URL selects one by its name or user name:"
+                    + "token is the password. With several accounts, the user name in the URL selects one by its name or user name."
             )
             + block("Choose an account", ["git clone https://work@gitlab.com/group/project.git"])
             + paragraph(
