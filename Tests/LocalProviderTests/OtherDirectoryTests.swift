@@ -129,7 +129,9 @@ func `an invalid SCIM filter is rejected`(filter: String) {
         #expect(response.json["status"]?.string == String(status))
         #expect(response.json["scimType"]?.string == type)
     }
-    #expect(try await asker.signIn.get("/scim/v2/Users", token: "strange").status == 401)
+    let rejected = try await asker.signIn.get("/scim/v2/Users", token: "strange")
+    #expect(rejected.status == 401)
+    #expect(rejected.fields["WWW-Authenticate"]?.hasPrefix("Bearer ") == true)
     #expect(try await asker.signIn.get("/scim/v2/ServiceProviderConfig").json["filter"]?.object?["supported"] == true)
     var injectedErrors = InjectedErrors()
     injectedErrors.add(.directory429, value: "7", count: 1)
@@ -207,7 +209,9 @@ func `an invalid Google query is rejected`(query: String) {
         #expect(error?["code"]?.number?.int64 == Int64(status))
         #expect(error?["errors"]?.array?.first?.object?["reason"]?.string == reason)
     }
-    #expect(try await asker.signIn.get(path).status == 401)
+    let rejected = try await asker.signIn.get(path)
+    #expect(rejected.status == 401)
+    #expect(rejected.fields["WWW-Authenticate"]?.hasPrefix("Bearer ") == true)
 }
 
 @Test func `SCIM describes its schemas and resource types without a token`() async throws {

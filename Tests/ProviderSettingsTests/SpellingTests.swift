@@ -64,10 +64,12 @@ import Testing
             #"{"clientID": "c", "authorizeURL": "https://a.example/", "tokenURL": "https://a.example/t", "redirectURL": "com.example.app:/cb"}"#
         )
         #expect(plain.types.first?.endpoints.authorization?.host() == "a.example")
-        let entra = try read(
-            #"{"provider": "entra-tenant", "tenant": "contoso.com", "clientId": "c", "redirectUri": "http://127.0.0.1/cb"}"#
-        )
-        #expect(entra.types.first?.provider == .authority("https://login.microsoftonline.com/contoso.com"))
+        for key in ["provider", "preset"] {
+            let entra = try read(
+                #"{"\#(key)": "entra-tenant", "tenant": "contoso.com", "clientId": "c", "redirectUri": "http://127.0.0.1/cb"}"#
+            )
+            #expect(entra.types.first?.provider == .authority("https://login.microsoftonline.com/contoso.com"))
+        }
     }
 
     @Test(arguments: [
