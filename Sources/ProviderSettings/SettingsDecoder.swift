@@ -313,6 +313,11 @@ struct AccountTypeDecoder: DictionaryDecoder {
         case .graph, .scim, .google: break
         }
         type.resourceHosts = try strings("resourceHosts")
+        for entry in type.resourceHosts where !TokenHost.isEntry(entry) {
+            throw error(
+                "resourceHosts", "hosts such as api.example or api.example:8443, without scheme, path and *",
+                entry.debugDescription)
+        }
         type.knownAuthorities = try knownAuthorities()
         type.policies = try policies(of: type)
         type.requestsPerOrigin = try value("requestsPerOrigin", "an integer from 1 to 1000") { value in

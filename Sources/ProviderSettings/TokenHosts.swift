@@ -43,6 +43,11 @@ package struct TokenHost: CustomStringConvertible {
     /// The host and the port.
     package var description: String { (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
 
+    /// Returns whether the text is a host, with or without a port. The host of any URL is ASCII.
+    package static func isEntry(_ text: String) -> Bool {
+        text.wholeMatch(of: /([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?|[0-9A-Fa-f:.]+/) != nil
+    }
+
     /// Returns whether an entry of ``AccountType/tokenHosts`` allows this server.
     package func isAllowed(by entry: String) -> Bool {
         switch entry.lowercased() {

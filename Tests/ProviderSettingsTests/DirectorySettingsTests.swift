@@ -56,3 +56,17 @@ func `a type without a service, or with a client, needs a provider`(members: Str
     }
     #expect(error?.key == "types.hr.isuer" && error?.hint?.description == "did you mean issuer?")
 }
+
+@Test(arguments: [
+    "https://api.example/", "*.example", "", "api.example/path", "api.example:", "user@api.example", "a b",
+])
+func `a resource host is a host with or without a port`(entry: String) {
+    let text = #"""
+        {"issuer": "https://id.example", "clientId": "c", "redirectUri": "http://127.0.0.1/cb",
+        "scopes": [], "resourceHosts": ["api.example:8443", "[::1]:80", "127.0.0.1", "\#(entry)"]}
+        """#
+    let settings = try? Settings(bytes: Array(text.utf8), source: "test")
+    #expect(settings?.unusableTypes.first?.error.key == "resourceHosts")
+    let good = text.replacing(", \"\(entry)\"]", with: "]")
+    #expect((try? Settings(bytes: Array(good.utf8), source: "test"))?.types.first?.resourceHosts.count == 3)
+}

@@ -53,6 +53,13 @@ struct TokenExchanger: StoreCollaborator {
             token = try await broker.accessToken(for: id, .main, FreshnessRequirement(rejected: token.secret))
             response = try await userInfoResponse(token, id, client)
         }
+        if let needed = response.scopeNeeded {
+            let scope = needed.isEmpty ? "openid" : needed.text
+            throw AccountStoreError(
+                .signInNeeded(.scopeNotGranted), what: "cannot get the user's claims",
+                reason: "the provider requires the scope \(scope), which the account does not have",
+                remedy: .signInAgain)
+        }
         do throws(any Error) {
             return try await IdentityVerifier(context: context).userInfo(response, saved.subject, client)
         } catch let error as OAuth2Error {

@@ -159,8 +159,12 @@ extension CommandContext {
         }
         do {
             if let claims = try await store.userInfo(for: account.id) { return ClaimsRecord(claims) }
-        } catch let error as AccountStoreError where error.kind == .refused || error.kind == .denied {
-            guard account.claims != nil else { throw error }
+        } catch let error as AccountStoreError
+            where [.refused, .denied, .signInNeeded(.scopeNotGranted)].contains(error.kind)
+        {
+            guard account.claims != nil else {
+                throw CommandContext.advised(error, store, account, scopes: ["openid"])
+            }
             console.note(
                 "The provider does not return userinfo: \(error.reason). These are the claims of the ID token.")
         }

@@ -149,4 +149,16 @@ import Testing
             "providers", "add", "company", "--issuer", "http://127.0.0.1:1", "--client-id", "c", "--offline")
         #expect(offline.status == 0, "\(offline.errors)")
     }
+
+    @Test func `me names the missing scope if the provider requires openid for userinfo`() async throws {
+        let terminal = try await Terminal()
+        let type = terminal.nested.replacing("\"openid\", \"profile\", ", with: "")
+        try terminal.write(settings: type.replacing("\"graphAPI\": \"\(terminal.provider.graphBase)\",", with: ""))
+        #expect(await terminal.run("sign-in").status == 0)
+        let me = await terminal.run("me")
+        #expect(me.status == 4 && me.output.isEmpty)
+        #expect(me.errors.contains("the provider requires the scope openid, which the account does not have"), "\(me)")
+        #expect(me.errors.contains("hint: lodge sign-in local --scope 'offline_access"), "\(me)")
+        #expect(me.errors.contains(" openid'\n"), "\(me)")
+    }
 }
