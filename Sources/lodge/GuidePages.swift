@@ -11,7 +11,8 @@ extension HelpPage {
         HelpPage(name: "mail", summary: "Use OAuth tokens in mail programs.", isGuide: true) { $0.mail },
         HelpPage(name: "git", summary: "Use OAuth tokens in git.", isGuide: true) { $0.git },
         HelpPage(
-            name: "credentials", summary: "Use OAuth tokens in docker, kubectl, pip, uv, cargo and bazel.",
+            name: "credentials",
+            summary: "Use OAuth tokens in docker, kubectl, pip, uv, cargo, bazel and Google Cloud.",
             isGuide: true
         ) { $0.credentials },
     ]
@@ -251,6 +252,12 @@ extension HelpText {
                 [
                     "#!/bin/sh", "exec lodge credential bazel \"$@\"", "",
                     "common --credential_helper=cache.example=lodge-helper",
+                ])
+            + block(
+                "Google Cloud: credential_source in the file of an external account",
+                [
+                    #"{"executable": {"command": "lodge credential google","#,
+                    #"                "timeout_millis": 30000}}"#,
                 ])
     }
 }

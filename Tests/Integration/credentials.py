@@ -1,4 +1,4 @@
-"""Other programs that get a token from `lodge credential`: docker and kubernetes for Python, and pip, set up as `lodge help credentials` prints."""
+"""Other programs that get a token from `lodge credential`: docker, kubernetes and google-auth for Python, and pip, set up as `lodge help credentials` prints."""
 
 import base64
 import http.server
@@ -66,7 +66,7 @@ def run(checks, world):
     python = world.python("clients")
     provider, index = Provider(world), PackageIndex(world)
     settings = provider.settings
-    settings["types"]["local"]["resourceHosts"] = ["registry.example", "cluster.example:6443", index.authority]
+    settings["types"]["local"]["resourceHosts"] = ["registry.example", "cluster.example:6443", "iam.googleapis.com", index.authority]
     world.use_settings(settings)
     path = scripts(world)
     unsigned = printed(world, python, path)
@@ -83,13 +83,16 @@ def run(checks, world):
     checks.check("kubernetes gets the ID token of a cluster", isinstance(cluster, dict) and cluster["token"] == identity, done)
     checks.check("kubernetes gets no token for another cluster",
                  "no account type has the host of" in str(found.get("other cluster")) and token not in str(found.get("other cluster")), done)
+    checks.check("google-auth gets the ID token", found.get("Google") == identity, done)
+    checks.check("google-auth shows the error for another audience", "resourceHosts" in str(found.get("other Google")), done)
     pip(checks, world, python, path, index, token)
 
 
 def printed(world, python, path):
     return subprocess.run(
         [python, os.path.join(world.here, "peers", "clients", "credential_clients.py"), "https://registry.example",
-         "https://cluster.example:6443"], env={**world.environment, "PATH": path}, capture_output=True, text=True, timeout=LIMIT)
+         "https://cluster.example:6443"], env={**world.environment, "PATH": path, "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES": "1"},
+        capture_output=True, text=True, timeout=LIMIT)
 
 
 def pip(checks, world, python, path, index, token):

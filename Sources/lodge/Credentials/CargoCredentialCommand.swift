@@ -54,13 +54,8 @@ import StrictJSON
             return ["Ok": .object(value)]
         } catch let error where !(error is CancellationError) {
             // cargo shows this message, and not standard error.
-            let failure = CommandError(
-                reporting: error, type: context.world.stores.usedType, remedyText: invocation.remedyText)
-            let text = [failure.message, failure.reason, failure.hint?.description].compactMap(\.self)
             return [
-                "Err": .object([
-                    "kind": "other", "message": .string(text.joined(separator: ": ")), "caused-by": [],
-                ])
+                "Err": .object(["kind": "other", "message": .string(context.failureText(error)), "caused-by": []])
             ]
         }
     }

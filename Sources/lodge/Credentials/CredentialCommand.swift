@@ -16,6 +16,7 @@ enum CredentialCommand {
         subcommands: [
             GitCredentialCommand.command, DockerCredentialCommand.command, KubectlCredentialCommand.command,
             CargoCredentialCommand.command, BazelCredentialCommand.command, KeyringCredentialCommand.command,
+            GoogleCredentialCommand.command,
         ])
 }
 
@@ -77,6 +78,13 @@ extension CommandContext {
                 hint: "let the other program run this command: lodge help credentials")
         }
         return object
+    }
+
+    /// Returns an error as one line, for a program that shows it instead of standard error.
+    func failureText(_ error: any Error) -> String {
+        let failure = CommandError(
+            reporting: error, type: world.stores.usedType, remedyText: invocation.remedyText)
+        return [failure.message, failure.reason, failure.hint?.description].compactMap(\.self).joined(separator: ": ")
     }
 
     /// Writes a response as one line.

@@ -182,4 +182,35 @@ import Testing
         #expect(stranger.status == 4 && stranger.output.isEmpty)
         #expect(await terminal.run("credential", "keyring", "set", index, "oauth2").status == 2)
     }
+
+    @Test func `Google Cloud gets the ID token, or an error as JSON`() async throws {
+        let terminal = try await Terminal()
+        try terminal.write(
+            settings: terminal.nested.replacing(
+                "\"scopes\"", with: "\"resourceHosts\": [\"iam.googleapis.com\"], \"scopes\""))
+        func failure() async throws -> String {
+            let answer = await terminal.run("credential", "google")
+            #expect(answer.status == 0 && answer.errors.isEmpty)
+            let found = try object(answer)
+            #expect(found["version"] == 1 && found["success"] == false && found["code"]?.string != nil)
+            return found["message"]?.string ?? ""
+        }
+        #expect(try await failure().contains("lodge help credentials"))
+        terminal.set(GoogleCredentialCommand.permission, "1")
+        terminal.set(GoogleCredentialCommand.audience, "//iam.googleapis.com/projects/1/providers/p")
+        terminal.set(GoogleCredentialCommand.tokenType, "urn:ietf:params:oauth:token-type:id_token")
+        #expect(try await failure().hasSuffix("lodge sign-in local"))
+        #expect(await terminal.run("sign-in").status == 0)
+        let found = try object(await terminal.run("credential", "google"))
+        let idToken = String(await terminal.run("token", "--id-token").output.dropLast())
+        #expect(found["success"] == true && found["id_token"] == .string(idToken))
+        #expect(found["token_type"]?.string == "urn:ietf:params:oauth:token-type:id_token")
+        #expect(found["expiration_time"]?.number != nil)
+        for audience in ["//evil.example/projects/1", "iam.googleapis.com", "", "//user@iam.googleapis.com/"] {
+            terminal.set(GoogleCredentialCommand.audience, audience)
+            #expect(try await failure().contains("resourceHosts"), "\(audience)")
+        }
+        terminal.set(GoogleCredentialCommand.tokenType, "urn:ietf:params:oauth:token-type:access_token")
+        #expect(try await failure().contains("subject_token_type"))
+    }
 }

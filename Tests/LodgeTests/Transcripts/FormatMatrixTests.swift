@@ -31,7 +31,7 @@ import Testing
     nonisolated private static let texts = [
         ["accounts", "export", "--reveal-secrets"], ["exec", "true"], ["credential", "git", "get"],
         ["credential", "git", "store"], ["credential", "git", "erase"], ["credential", "docker", "list"],
-        ["credential", "cargo"], ["demo"], ["completion", "bash"],
+        ["credential", "cargo"], ["credential", "google"], ["demo"], ["completion", "bash"],
     ]
 
     @Test(arguments: things) func `commands with records support every record format`(words: [String]) async throws {
