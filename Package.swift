@@ -34,8 +34,13 @@ let package = Package(
         // libcurl, loaded when it is first called.
         .target(name: "CLodgeCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
 
+        // The system calls of the agent.
+        .target(name: "CLodgeAgent"),
+
         // The house, from the cellar up.
         .target(name: "StrictJSON"),
+        .target(name: "AgentProtocol", dependencies: ["CLodgeAgent", "StrictJSON"]),
+        .target(name: "AccountAgent", dependencies: ["AgentProtocol", "CLodgeAgent", "StrictJSON"]),
         .target(name: "LodgePlatform"),
         .target(name: "HTTPExchange", dependencies: ["LodgePlatform", "StrictJSON"]),
         .target(name: "CurlHTTP", dependencies: ["CLodgeCurl", "HTTPExchange", "LodgePlatform"]),
@@ -85,7 +90,8 @@ let package = Package(
         .executableTarget(
             name: "lodge",
             dependencies: [
-                "CommandLineKit", "Diagnostics", "DirectorySearch", "FleetStorage", "HTTPExchange", "LocalProvider",
+                "AccountAgent", "AgentProtocol", "CLodgeAgent", "CommandLineKit", "Diagnostics", "DirectorySearch",
+                "FleetStorage", "HTTPExchange", "LocalProvider",
                 "OAuth2Protocol",
                 "OAuth2AccountStore", "LodgePlatform", "StrictJSON", "TerminalBrowser",
             ]),
@@ -138,6 +144,8 @@ let package = Package(
                 "ProviderSettings", "SealedStorage", "StorageSuite", "StrictJSON", "TestSupport",
             ], path: "Tests/StoreTestSupport"),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
+        .testTarget(
+            name: "AccountAgentTests", dependencies: ["AccountAgent", "AgentProtocol", "CLodgeAgent", "StrictJSON"]),
         .testTarget(name: "HTTPExchangeTests", dependencies: ["HTTPExchange", "StrictJSON", "TestSupport"]),
         .testTarget(
             name: "LoopbackHTTPTests", dependencies: ["HTTPExchange", "LoopbackHTTP", "StrictJSON", "TestSupport"]),
@@ -211,7 +219,7 @@ let package = Package(
         .testTarget(
             name: "LodgeTests",
             dependencies: [
-                "CommandLineKit", "lodge", "HTTPExchange", "JOSE", "LocalProvider", "LoopbackHTTP",
+                "AgentProtocol", "CommandLineKit", "lodge", "HTTPExchange", "JOSE", "LocalProvider", "LoopbackHTTP",
                 "OAuth2AccountStore",
                 "StrictJSON", "TerminalBrowser", "TestSupport",
             ]),

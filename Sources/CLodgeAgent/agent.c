@@ -1,0 +1,356 @@
+#ifdef __linux__
+#define _GNU_SOURCE
+#endif
+#include "CLodgeAgent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#include <sys/timerfd.h>
+#else
+#include <mach-o/dyld.h>
+#endif
+
+#ifdef MSG_NOSIGNAL
+#define SEND_FLAGS MSG_NOSIGNAL
+#else
+#define SEND_FLAGS 0
+#endif
+
+void lodge_agent_protect_process(void) {
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+#ifdef __linux__
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
+}
+
+static int prepared(int descriptor) {
+    if (descriptor < 0) return -1;
+    fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+#ifdef SO_NOSIGPIPE
+    int on = 1;
+    setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
+#endif
+    return descriptor;
+}
+
+// Sets the address of a path. Returns false if the path is too long.
+static bool set_path(struct sockaddr_un *address, const char *path) {
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    if (strlen(path) >= sizeof address->sun_path) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    strcpy(address->sun_path, path);
+    return true;
+}
+
+int lodge_agent_listen(const char *path) {
+    struct sockaddr_un address;
+    if (!set_path(&address, path)) return -1;
+    int descriptor = prepared(socket(AF_UNIX, SOCK_STREAM, 0));
+    if (descriptor < 0) return -1;
+    mode_t before = umask(0177);
+    int status = bind(descriptor, (struct sockaddr *)&address, sizeof address);
+    umask(before);
+    if (status == 0) status = listen(descriptor, 128);
+    if (status == 0) return descriptor;
+    int error = errno;
+    close(descriptor);
+    errno = error;
+    return -1;
+}
+
+int lodge_agent_connect(const char *path) {
+    struct sockaddr_un address;
+    if (!set_path(&address, path)) return -1;
+    int descriptor = prepared(socket(AF_UNIX, SOCK_STREAM, 0));
+    if (descriptor < 0) return -1;
+    if (connect(descriptor, (struct sockaddr *)&address, sizeof address) == 0) return descriptor;
+    int error = errno;
+    close(descriptor);
+    errno = error;
+    return -1;
+}
+
+void lodge_agent_make_nonblocking(int descriptor) {
+    fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+}
+
+int lodge_agent_accept(int socket) {
+    int descriptor = prepared(accept(socket, NULL, NULL));
+    if (descriptor >= 0) lodge_agent_make_nonblocking(descriptor);
+    return descriptor;
+}
+
+int lodge_agent_pair(int sockets[2]) {
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) != 0) return -1;
+    prepared(sockets[0]);
+    prepared(sockets[1]);
+    return 0;
+}
+
+bool lodge_agent_is_listening(int socket) {
+    int value = 0;
+    socklen_t size = sizeof value;
+    if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &value, &size) != 0 || value != SOCK_STREAM) return false;
+    size = sizeof value;
+    return getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value != 0;
+}
+
+int64_t lodge_agent_peer_user(int socket) {
+#ifdef __linux__
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? (int64_t)peer.uid : -1;
+#else
+    uid_t user;
+    gid_t group;
+    return getpeereid(socket, &user, &group) == 0 ? (int64_t)user : -1;
+#endif
+}
+
+#define DESCRIPTOR_LIMIT 4
+
+ssize_t lodge_agent_send(int socket, const void *bytes, size_t count, const int *descriptors, int descriptor_count) {
+    if (descriptor_count > DESCRIPTOR_LIMIT) {
+        errno = EINVAL;
+        return -1;
+    }
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int) * DESCRIPTOR_LIMIT)];
+    } control;
+    struct iovec content = {(void *)bytes, count};
+    struct msghdr message = {.msg_iov = &content, .msg_iovlen = 1};
+    if (descriptor_count > 0) {
+        memset(&control, 0, sizeof control);
+        message.msg_control = control.space;
+        message.msg_controllen = CMSG_SPACE(sizeof(int) * descriptor_count);
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int) * descriptor_count);
+        memcpy(CMSG_DATA(header), descriptors, sizeof(int) * descriptor_count);
+    }
+    ssize_t sent;
+    do sent = sendmsg(socket, &message, SEND_FLAGS);
+    while (sent < 0 && errno == EINTR);
+    return sent;
+}
+
+ssize_t lodge_agent_receive(int socket, void *bytes, size_t count, int *descriptors, int *descriptor_count, bool peek) {
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int) * DESCRIPTOR_LIMIT)];
+    } control;
+    struct iovec content = {bytes, count};
+    struct msghdr message = {.msg_iov = &content, .msg_iovlen = 1};
+    // Without space for them, the kernel discards the descriptors of a message that is only looked at.
+    if (!peek) {
+        message.msg_control = control.space;
+        message.msg_controllen = sizeof control.space;
+    }
+    *descriptor_count = 0;
+    ssize_t received;
+    do received = recvmsg(socket, &message, peek ? MSG_PEEK : 0);
+    while (received < 0 && errno == EINTR);
+    if (received < 0 || peek) return received;
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+        int found = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        int *numbers = (int *)CMSG_DATA(header);
+        for (int index = 0; index < found; index++) {
+            if (*descriptor_count < DESCRIPTOR_LIMIT) {
+                fcntl(numbers[index], F_SETFD, FD_CLOEXEC);
+                descriptors[(*descriptor_count)++] = numbers[index];
+            } else {
+                close(numbers[index]);
+            }
+        }
+    }
+    return received;
+}
+
+static double seconds(clockid_t clock) {
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+double lodge_agent_uptime(void) {
+#ifdef __linux__
+    return seconds(CLOCK_BOOTTIME);
+#else
+    return seconds(CLOCK_MONOTONIC);
+#endif
+}
+
+double lodge_agent_wall_time(void) { return seconds(CLOCK_REALTIME); }
+
+int lodge_agent_timer(void) {
+#ifdef __linux__
+    return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+#else
+    return -1;
+#endif
+}
+
+void lodge_agent_set_timer(int timer, double uptime) {
+#ifdef __linux__
+    struct itimerspec value = {{0, 0}, {0, 0}};
+    value.it_value.tv_sec = (time_t)uptime;
+    value.it_value.tv_nsec = (long)((uptime - (double)value.it_value.tv_sec) * 1e9);
+    timerfd_settime(timer, TFD_TIMER_ABSTIME, &value, NULL);
+#else
+    (void)timer;
+    (void)uptime;
+#endif
+}
+
+void *lodge_agent_map_secret(size_t count) {
+    void *bytes = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    if (bytes == MAP_FAILED) return NULL;
+    if (mlock(bytes, count) != 0) {
+        munmap(bytes, count);
+        return NULL;
+    }
+#ifdef MADV_DONTDUMP
+    madvise(bytes, count, MADV_DONTDUMP);
+#endif
+    return bytes;
+}
+
+void lodge_agent_erase(void *bytes, size_t count) {
+    volatile unsigned char *next = bytes;
+    while (count-- > 0) *next++ = 0;
+}
+
+static void add_stream(posix_spawn_file_actions_t *actions, int descriptor) {
+    posix_spawn_file_actions_addopen(actions, descriptor, "/dev/null", descriptor == 0 ? O_RDONLY : O_WRONLY, 0);
+}
+
+pid_t lodge_agent_start(const char *path, char *const arguments[], char *const environment[], int channel) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    for (int descriptor = 0; descriptor < 3; descriptor++) add_stream(&actions, descriptor);
+    // A descriptor that already has the number 3 would stay closed on exec.
+    int copy = fcntl(channel, F_DUPFD_CLOEXEC, 10);
+    posix_spawn_file_actions_adddup2(&actions, copy, 3);
+    sigset_t signals;
+    sigemptyset(&signals);
+    posix_spawnattr_setsigmask(&attributes, &signals);
+    sigaddset(&signals, SIGPIPE);
+    posix_spawnattr_setsigdefault(&attributes, &signals);
+    short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+#ifdef POSIX_SPAWN_SETSID
+    // Ctrl-C in the terminal that started the agent must not reach the program.
+    flags |= POSIX_SPAWN_SETSID;
+#endif
+    posix_spawnattr_setflags(&attributes, flags);
+    pid_t process = -1;
+    int error = posix_spawn(&process, path, &actions, &attributes, arguments, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    close(copy);
+    if (error == 0) return process;
+    errno = error;
+    return -1;
+}
+
+// The connection of the client, and the number of SIGINT signals.
+static int signal_socket = -1;
+static volatile sig_atomic_t interrupts = 0;
+static volatile sig_atomic_t first_signal = 0;
+
+// Sends a line such as {"signal":15}. Calls only functions that a signal handler may call.
+static void forward_signal(int number) {
+    if (number == SIGINT && ++interrupts > 2) _exit(128 + SIGINT);
+    if (first_signal == 0) first_signal = number;
+    int error = errno;
+    char line[] = "{\"signal\":00}\n";
+    line[10] = (char)('0' + number / 10);
+    line[11] = (char)('0' + number % 10);
+    // JSON has no leading zero.
+    if (number < 10) memmove(line + 10, line + 11, sizeof line - 11);
+    (void)send(signal_socket, line, strlen(line), SEND_FLAGS);
+    errno = error;
+}
+
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU};
+
+static void handle_signals(void (*handler)(int)) {
+    for (size_t index = 0; index < sizeof ending_signals / sizeof *ending_signals; index++) {
+        struct sigaction action, before;
+        sigaction(ending_signals[index], NULL, &before);
+        // As in the command itself: only SIGINT is handled even if the caller ignored it.
+        if (before.sa_handler == SIG_IGN && ending_signals[index] != SIGINT) continue;
+        memset(&action, 0, sizeof action);
+        action.sa_handler = handler;
+        sigemptyset(&action.sa_mask);
+        action.sa_flags = SA_RESTART;
+        sigaction(ending_signals[index], &action, NULL);
+    }
+}
+
+void lodge_agent_forward_signals(int socket) {
+    signal_socket = socket;
+    handle_signals(forward_signal);
+}
+
+int lodge_agent_end_forwarding(void) {
+    handle_signals(SIG_DFL);
+    return first_signal;
+}
+
+static void write_signal(int number) {
+    int error = errno;
+    char byte = (char)number;
+    (void)!write(signal_socket, &byte, 1);
+    errno = error;
+}
+
+int lodge_agent_signal_pipe(void) {
+    int ends[2];
+    if (pipe(ends) != 0) return -1;
+    for (int index = 0; index < 2; index++) {
+        fcntl(ends[index], F_SETFD, FD_CLOEXEC);
+        lodge_agent_make_nonblocking(ends[index]);
+    }
+    signal_socket = ends[1];
+    handle_signals(write_signal);
+    signal(SIGPIPE, SIG_IGN);
+    // The system removes ended workers itself.
+    signal(SIGCHLD, SIG_IGN);
+    return ends[0];
+}
+
+int64_t lodge_agent_program_path(char *path, size_t size) {
+#ifdef __linux__
+    return readlink("/proc/self/exe", path, size);
+#else
+    uint32_t count = (uint32_t)size;
+    return _NSGetExecutablePath(path, &count) == 0 ? (int64_t)strlen(path) : -1;
+#endif
+}
+
+void lodge_agent_set_receive_limit(int socket, int seconds) {
+    struct timeval limit = {seconds, 0};
+    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+}
