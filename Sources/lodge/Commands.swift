@@ -4,7 +4,13 @@ extension Command {
     /// All commands by group, in the order of help.
     private static let groups: [(title: String, commands: [Command])] = [
         ("Sign in", [SignInCommand.command, SignOutCommand.command, AccountsCommand.group, StatusCommand.command]),
-        ("Tokens", [TokenCommand.command, ExecCommand.command, RequestCommand.command, CredentialCommand.group]),
+        (
+            "Tokens",
+            [
+                TokenCommand.command, ExecCommand.command, RequestCommand.command, CredentialCommand.group,
+                AgentCommand.group,
+            ]
+        ),
         (
             "People",
             [

@@ -33,6 +33,8 @@ extension ProgramReference {
     private static let variables = [
         ("LODGE_KEY_CUSTODY", "location of the key: lodge help storage"),
         ("LODGE_PASSPHRASE_FILE", "file with the passphrase of the key"),
+        ("LODGE_AGENT", "off: do not use the agent"),
+        ("LODGE_AGENT_SOCK", "socket of the agent ($XDG_RUNTIME_DIR/lodge/agent.sock)"),
         ("LODGE_PAGER, PAGER", "program that shows long tables"),
         ("NO_COLOR, CLICOLOR", "no color if NO_COLOR is not empty or CLICOLOR is 0"),
         ("CLICOLOR_FORCE", "color in a pipe, too, unless empty or 0"),
@@ -41,7 +43,7 @@ extension ProgramReference {
         ("LC_ALL, LC_CTYPE, LANG", "character set of browse: UTF-8 or ASCII"),
         ("BROWSER", "program that opens URLs"),
         ("DISPLAY, WAYLAND_DISPLAY", "desktop of the browser, clipboard and keyring"),
-        ("DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR", "keyring of the desktop"),
+        ("DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR", "keyring of the desktop, socket of the agent"),
         ("SSH_CONNECTION", "not empty: sign-in shows a code for another device"),
         ("HOME, PATH", "home folder, and folders of programs"),
         ("XDG_CONFIG_HOME", "folder of lodge/settings.json (~/.config)"),

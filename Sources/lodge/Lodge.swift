@@ -1,19 +1,51 @@
+import AgentProtocol
 import CommandLineKit
 import OAuth2AccountStore
 import LodgePlatform
 import Dispatch
 
 @main enum Lodge {
-    @MainActor static func main() async {
+    static func main() {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        // Before anything else: with an agent, the process needs neither threads nor libraries.
+        let delegation = delegate(arguments)
+        Task { @MainActor in
+            // Tokens are in memory.
+            ProcessLimits.protectMemory()
+            // A file size limit must make the write fail, not end the program.
+            signal(SIGXFSZ, SIG_IGN)
+            if arguments == [AgentWorkerName.command] { await AgentWorker.run() }
+            await run(arguments, delegation)
+        }
+        dispatchMain()
+    }
+
+    /// Lets the agent run the command line, and ends the process if it did. `agent run` serves here.
+    private static func delegate(_ arguments: [String]) -> AgentDelegation {
+        if arguments == AgentProcess.words { _exit(AgentProcess.run()) }
+        guard ServedCommand.isServed(arguments, SystemCalls.variable, isTerminal: { isatty($0) == 1 }),
+            let path = try? AgentRules.socket(SystemCalls.variable)
+        else { return .none }
+        switch AgentClient.run(arguments: arguments, at: path) {
+        case .exit(let status): _exit(status)
+        case .notServed: return .none
+        case .locked: return .locked
+        case .lost: return .lost
+        }
+    }
+
+    /// Runs the command line of this process and ends the process.
+    @MainActor private static func run(_ arguments: [String], _ delegation: AgentDelegation) async -> Never {
         let environment = ProcessInfo.processInfo.environment
         let console = Console.process(Program.name, environment: environment)
-        // A file size limit must make the write fail, not end the program.
-        signal(SIGXFSZ, SIG_IGN)
-        // Tokens are in memory.
-        ProcessLimits.protectMemory()
-        let world = CommandEnvironment(console: console, environment: environment)
-        let work = Task { @MainActor in await run(Array(CommandLine.arguments.dropFirst()), world) }
-        let interruption = Interruption(stores: world.stores) { work.cancel() }
+        var world = CommandEnvironment(console: console, environment: environment)
+        world.delegation = delegation
+        let work = Task { @MainActor [world] in await run(arguments, world) }
+        let interruption = Interruption(stores: world.stores) {
+            _exit($0)
+        } cancel: {
+            work.cancel()
+        }
         let sources = EndingSignals.handle(interruption.receive)
         let status = await work.value
         withExtendedLifetime(sources) {}
@@ -44,6 +76,7 @@ import Dispatch
                 guard let command = Command.at(invocation.path, in: Command.all) else {
                     throw CommandError(.usage, "no command", hint: "lodge help")
                 }
+                if let error = CommandError(world.delegation) { throw error }
                 let context = CommandContext(command: command, invocation: invocation, world: world)
                 status = try await run(command, context)
                 // The output does not wait for a refresh in progress.

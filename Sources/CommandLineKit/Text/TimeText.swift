@@ -3,7 +3,7 @@ import LodgePlatform
 /// Formats times relative to now.
 package enum TimeText {
     /// Returns a relative time in its largest unit, rounded towards now: `in 59 min`, `5 s ago`, `now`.
-    static func relative(_ date: Date, to now: Date) -> String {
+    package static func relative(_ date: Date, to now: Date) -> String {
         let seconds = date.timeIntervalSince(now)
         guard seconds.isFinite else { return seconds > 0 ? "never" : "long ago" }
         guard let amount = span(seconds: abs(seconds)) else { return "now" }

@@ -157,6 +157,18 @@ public struct AccessToken: Sendable, Equatable {
     /// with a `dpop` token also needs a proof: see ``AccountStore/sign(_:for:scopes:resource:rejected:)``.
     public let type: String
 
+    /// The lifetime that the provider sent, in seconds.
+    package let lifetime: Double?
+    /// The time at which the provider asks for a refresh, before the token expires.
+    package let refreshTime: Date?
+
+    init(
+        secret: Secret, expiry: Date?, scope: Scope, type: String, lifetime: Double? = nil, refreshTime: Date? = nil
+    ) {
+        (self.secret, self.expiry, self.scope, self.type) = (secret, expiry, scope, type)
+        (self.lifetime, self.refreshTime) = (lifetime, refreshTime)
+    }
+
     /// The value of the `Authorization` header field (RFC 6750 section 2.1, RFC 9449 section 7.1).
     public var authorization: String { (type == "dpop" ? "DPoP " : "Bearer ") + secret.value }
 }

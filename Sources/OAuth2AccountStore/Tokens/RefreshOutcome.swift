@@ -51,7 +51,9 @@ struct FreshnessRequirement: Sendable {
 extension AccessToken {
     init(_ tokens: TokenSet) {
         self.init(
-            secret: tokens.accessToken, expiry: tokens.expiry, scope: tokens.scope, type: tokens.type ?? "bearer")
+            secret: tokens.accessToken, expiry: tokens.expiry, scope: tokens.scope, type: tokens.type ?? "bearer",
+            lifetime: tokens.lifetime.map(Double.init),
+            refreshTime: tokens.refreshIn.map { tokens.received.addingTimeInterval(Double($0)) })
     }
 }
 

@@ -1,3 +1,4 @@
+import AgentProtocol
 import CommandLineKit
 import TerminalBrowser
 import LodgePlatform
@@ -34,6 +35,16 @@ struct CommandEnvironment {
         () throws(TerminalError) in try ControllingTerminal()
     }
     var sleep: (@Sendable (Duration) async throws -> Void)?
+    /// What the agent did for this command line.
+    var delegation = AgentDelegation.none
+    /// Sends a request to the agent at a path.
+    var askAgent: @MainActor (_ word: String, _ path: String) throws(AgentSocket.Problem) -> AgentResponse? = {
+        (word, path) throws(AgentSocket.Problem) in try AgentClient.ask(word, at: path)
+    }
+    /// The open transports of a worker of the agent.
+    var transports: OpenTransports?
+    /// Tells the agent how long the output is valid.
+    var outputValidity: OutputValidity?
     let stores = OpenStores()
 }
 
@@ -99,9 +110,12 @@ final class OpenStores: Sendable {
         let deadline = deadline
         let signInLimit = command.timeoutUse == .signIn ? invocation[GlobalOptions.timeout] : nil
         let report = ActivityReport(console)
+        let open = world.transports
         @Sendable func transport(_ typeFile: String?, _ certificate: ClientCertificate?) -> any HTTPTransport {
-            let curl = CurlTransport(
-                userAgent: Program.userAgent, caFile: typeFile ?? caFile, clientCertificate: certificate)
+            let file = typeFile ?? caFile
+            let curl =
+                open.flatMap { certificate == nil ? $0.transport(caFile: file) : nil }
+                ?? CurlTransport(userAgent: Program.userAgent, caFile: file, clientCertificate: certificate)
             var limited: any HTTPTransport = curl
             if let deadline { limited = DeadlineTransport(inner: curl, deadline: deadline) }
             if let signInLimit { limited = SignInTransport(inner: curl, limit: signInLimit) }

@@ -9,10 +9,11 @@ enum GlobalOptions {
     static let standard = StandardOptions(program: "lodge")
     static let timeout = Option.seconds("timeout", "SECONDS", "time limit of the command", in: 0.001...86_400)
     static let caFile = Option.text("ca-file", "FILE", "certificate authorities to trust, PEM", completion: .file)
+    static let noAgent = Option.flag("no-agent", "do not use the agent")
     static let help = Option.flag("help", short: "h", "show help", environment: .none)
 
     static let all: [any DeclaredOption] =
-        [settings, account, type, store] as [any DeclaredOption] + standard.all + [timeout, caFile, help]
+        [settings, account, type, store] as [any DeclaredOption] + standard.all + [timeout, caFile, noAgent, help]
 }
 
 extension CompletionKind {

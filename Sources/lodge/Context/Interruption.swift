@@ -13,10 +13,19 @@ final class Interruption: Sendable {
     }
     private let signals = Mutex(Signals())
     private let stores: OpenStores
+    private let exit: @Sendable (Int32) -> Void
     private let cancel: @Sendable () -> Void
 
-    init(stores: OpenStores, cancel: @escaping @Sendable () -> Void) {
+    /// Creates the reaction to signals for the command that uses these stores.
+    ///
+    /// - Parameters:
+    ///   - exit: Ends the process.
+    ///   - cancel: Cancels the command.
+    init(
+        stores: OpenStores, exit: @escaping @Sendable (Int32) -> Void, cancel: @escaping @Sendable () -> Void
+    ) {
         self.stores = stores
+        self.exit = exit
         self.cancel = cancel
     }
 
@@ -35,10 +44,10 @@ final class Interruption: Sendable {
         cancel()
         guard count > 1 else { return }
         signal(SIGINT, SIG_DFL)
-        let (stores, status) = (stores, status)
+        let (stores, status, exit) = (stores, status, exit)
         Task.detached {
             _ = await stores.endRefreshes()
-            _exit(status)
+            exit(status)
         }
     }
 }

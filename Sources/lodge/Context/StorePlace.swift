@@ -24,6 +24,9 @@ extension CommandContext {
         }
     }
 
+    /// The folder of the database, or `nil` if the store is in PostgreSQL.
+    var databaseFolder: String? { get throws { connection == nil ? try storeDirectory.path : nil } }
+
     /// Whether a store may exist.
     var hasStore: Bool {
         get throws { try connection != nil || FileManager.default.fileExists(atPath: storeDirectory.path) }

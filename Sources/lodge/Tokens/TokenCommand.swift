@@ -55,6 +55,7 @@ import OAuth2Protocol
     func run() async throws -> ExitStatus {
         try checkOptions()
         let validity = try minimumValidity()
+        let files = try context.filesOfToken()
         let (store, account) = try await context.storeAndAccount()
         let user = try invocation[Input.sasl].map { _ in try userName(of: account) }
         if invocation[Input.exchange] {
@@ -80,7 +81,8 @@ import OAuth2Protocol
                 account, user: nil)
         }
         let token = try await context.freshToken(
-            store, of: account, scope: Input.scope, policy: invocation[Input.policy], minimumValidity: validity)
+            store, of: account, scope: Input.scope, policy: invocation[Input.policy],
+            minimumValidity: context.world.outputValidity?.minimumValidity ?? validity)
         if let validity, let expiry = token.expiry {
             let now = store.dependencies.now()
             if expiry.timeIntervalSince(now) < validity / .seconds(1) {
@@ -93,6 +95,7 @@ import OAuth2Protocol
             try console.write(.object(members))
             return .done
         }
+        if !invocation[TokenOptions.refresh] { context.remember(token, of: account, validity: validity, files: files) }
         return try write(
             IssuedToken(secret: token.secret, type: token.type, expiry: token.expiry, scope: token.scope), account,
             user: user)

@@ -18,7 +18,7 @@ struct EndingSignalStatusTests {
     @Test(arguments: [(SIGTERM, 143), (SIGHUP, 129), (SIGINT, 130)] as [(Int32, Int32)])
     func `a signal cancels the command, which exits with its status`(signal: Int32, status: Int32) {
         let observed = Observed()
-        let interruption = Interruption(stores: OpenStores()) { observed.cancel() }
+        let interruption = Interruption(stores: OpenStores(), exit: { _ in }) { observed.cancel() }
         observed.interruption.withLock { $0 = interruption }
         interruption.receive(signal)
         #expect(observed.statuses.withLock { $0 } == [status])

@@ -1,3 +1,4 @@
+import AgentProtocol
 import Foundation
 import CurlHTTP
 import HTTPExchange
@@ -28,6 +29,12 @@ final class Terminal {
         Issue.record("exec must not start a program")
         return 0
     }
+    typealias AgentResponder = @MainActor (String, String) throws(AgentSocket.Problem) -> AgentResponse?
+    /// Responds as the agent.
+    var askAgent: AgentResponder = { (_, path) throws(AgentSocket.Problem) in throw .missing(path) }
+    /// What the agent did for the command line.
+    var delegation = AgentDelegation.none
+    var outputValidity: OutputValidity?
     /// Creates the QR codes. With `nil`, the library creates them if it is installed.
     var qrCode: (@Sendable (String) throws -> QRCode)?
     /// Creates the terminal of `browse`.
@@ -104,6 +111,9 @@ final class Terminal {
         world.inputLines = { LineReader(text: input) }
         world.copyInput = { try Data(input.utf8).write(to: URL(filePath: $0)) }
         world.replaceProcess = replacement
+        world.askAgent = askAgent
+        world.delegation = delegation
+        world.outputValidity = outputValidity
         if let qrCode { world.qrCode = qrCode }
         let person = approval.withLock { $0 }
         world.readHiddenLine = { _ in input.isEmpty ? nil : input.split(separator: "\n").first.map(String.init) ?? "" }
