@@ -101,11 +101,12 @@ bench: build .build/python/bin/python ## Measure the command, and compare it wit
 	@BENCHMARK_LODGE="$(CURDIR)/$(PROGRAM)" .build/release/benchmarks
 
 SHARE = $(DESTDIR)$(PREFIX)/share
+UNITS = $(DESTDIR)$(PREFIX)/lib/systemd/user
 COMPLETIONS = "$(SHARE)/bash-completion/completions/lodge" "$(SHARE)/zsh/site-functions/_lodge" \
     "$(SHARE)/fish/vendor_completions.d/lodge.fish"
 
 # The folders of an installation below PREFIX, each after its parent folder.
-FOLDERS = . bin share share/man share/man/man1 share/man/man5 share/man/man7 share/bash-completion share/bash-completion/completions share/zsh \
+FOLDERS = . bin lib lib/systemd lib/systemd/user share share/man share/man/man1 share/man/man5 share/man/man7 share/bash-completion share/bash-completion/completions share/zsh \
     share/zsh/site-functions share/fish share/fish/vendor_completions.d share/doc share/doc/lodge share/lodge
 # The folders that an installation created, for `uninstall`.
 CREATED = "$(SHARE)/lodge/created-folders"
@@ -124,6 +125,9 @@ install-files:
 	@mv "$(SHARE)"/man/man1/*.5 "$(SHARE)/man/man5"
 	@mv "$(SHARE)"/man/man1/*.7 "$(SHARE)/man/man7"
 	@set -- $(COMPLETIONS); for shell in bash zsh fish; do $(PROGRAM) completion $$shell >"$$1"; shift; done
+	@install -m 644 Settings/systemd/lodge-agent.socket "$(UNITS)"
+	@sed 's|/usr/bin/lodge|$(PREFIX)/bin/lodge|' Settings/systemd/lodge-agent.service >"$(UNITS)/lodge-agent.service"
+	@chmod 644 "$(UNITS)/lodge-agent.service"
 	@install -d "$(SHARE)/lodge/Settings/providers"
 	@install -m 644 $(wildcard Settings/*.json Settings/*.plist) "$(SHARE)/lodge/Settings"
 	@install -m 644 $(wildcard Settings/providers/*) "$(SHARE)/lodge/Settings/providers"
@@ -141,7 +145,7 @@ uninstall: ## Remove the installed files
 	@created=$$(sed '1!G;h;$$!d' $(CREATED) 2>/dev/null || true); \
 	rm -rf "$(DESTDIR)$(PREFIX)/bin/lodge" "$(SHARE)/lodge" "$(SHARE)/doc/lodge" $(COMPLETIONS); \
 	rm -f "$(SHARE)/man/man1/lodge.1" "$(SHARE)"/man/man1/lodge-*.1 "$(SHARE)/man/man5/lodge-settings.5" \
-	    "$(SHARE)"/man/man7/lodge-*.7; \
+	    "$(SHARE)"/man/man7/lodge-*.7 "$(UNITS)"/lodge-agent.*; \
 	for folder in $$created; do path="$(DESTDIR)$(PREFIX)/$$folder"; rmdir "$${path%/.}" 2>/dev/null || true; done
 
 clean: ## Remove the build folder

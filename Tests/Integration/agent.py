@@ -43,6 +43,7 @@ def run(checks, world):
     same_results(checks, world, provider)
     signals(checks, world)
     upgrade(checks, world)
+    activation(checks, world)
     sockets(checks, world)
     endpoint = TokenEndpoint(world)
     world.use_settings(endpoint.settings)
@@ -221,6 +222,26 @@ def upgrade(checks, world):
     checks.ends("after an upgrade the command works", world.run("token"), 0)
     checks.ends("and the old agent ends", agent.running.finish(), 0)
     world.program = usual
+
+
+def activation(checks, world):
+    """A socket that the service manager passes, as systemd does."""
+    path = world.path("runtime", "activated.sock")
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen()
+    environment = {**world.environment, "LODGE_AGENT_SOCK": path}
+    process = subprocess.Popen(
+        ["/bin/bash", "-c", 'exec 3<&"$1"; LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" agent run', world.program, str(listener.fileno())],
+        env=environment, pass_fds=[listener.fileno()])
+    shown = world.run("agent", "status", "--output", "json", LODGE_AGENT_SOCK=path)
+    checks.check("the agent serves the socket of the service manager", shown.json and shown.json["process"] == process.pid, shown)
+    checks.ends("token from this agent", world.run("token", LODGE_AGENT_SOCK=path), 0)
+    checks.ends("agent stop", world.run("agent", "stop", LODGE_AGENT_SOCK=path), 0)
+    checks.check("the agent ends", process.wait(60) == 0, process.returncode)
+    checks.check("the socket still belongs to the service manager", os.path.exists(path))
+    listener.close()
+    os.remove(path)
 
 
 def sockets(checks, world):
