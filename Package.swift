@@ -124,7 +124,8 @@ let package = Package(
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "CurlHTTP", "CLodgeSQLite", "DirectorySearch", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2Protocol",
+                "AgentProtocol", "CLodgeAgent", "CurlHTTP", "CLodgeSQLite", "DirectorySearch", "HTTPExchange", "JOSE",
+                "LoopbackHTTP", "OAuth2Protocol",
                 "OAuth2AccountStore", "StrictJSON",
             ], path: "Benchmarks", exclude: ["Peers"]),
 

@@ -27,6 +27,7 @@ enum Benchmarks {
         Benchmark(name: "browse", run: BrowseBenchmark.run),
         Benchmark(name: "offline", run: OfflineBenchmark.run),
         Benchmark(name: "command", run: CommandBenchmark.run),
+        Benchmark(name: "agent", run: AgentBenchmark.run),
         Benchmark(name: "callers", run: AccessTokenScene.run),
         Benchmark(name: "jose", run: JOSEBenchmark.run),
         Benchmark(name: "store", run: StoreBenchmark.run),

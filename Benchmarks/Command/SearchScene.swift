@@ -16,7 +16,9 @@ final class SearchScene {
     private let folder: TemporaryFolder
     private let listener: LoopbackListener
     private let targets: RequestTargets
-    private let environment: [String: String]
+    let environment: [String: String]
+    /// The socket of an agent, if a benchmark starts one.
+    var agentSocket: String { folder.path + "/lodge/agent.sock" }
 
     private static let people = Data(
         """
@@ -46,6 +48,9 @@ final class SearchScene {
         // The user's environment must not select the user's real store.
         environment["LODGE_STORE"] = nil
         environment["HOME"] = folder.path
+        // The user's agent does not know this store.
+        environment["XDG_RUNTIME_DIR"] = folder.path
+        environment["LODGE_AGENT_SOCK"] = nil
         self.environment = environment
         try folder.write(Self.settings(port: listener.port), to: "settings.json")
         let directory = StoreLocation(folder.path + "/store")

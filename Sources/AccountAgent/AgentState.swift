@@ -112,6 +112,8 @@ package struct AgentState {
     private var clients: [Int: Client] = [:]
     private var workers: [Int: Worker] = [:]
     private var outputs: [[String]: Output] = [:]
+    /// The keys of the outputs for lines of clients, because parsing a line takes longer than all other steps.
+    private var knownLines: [[UInt8]: [String]] = [:]
     private var nextWorker = 1
     private var nextJob: Int64 = 1
     private var nextOrder = 0
@@ -177,6 +179,11 @@ package struct AgentState {
         _ line: [UInt8], _ descriptorCount: Int, from client: Int, _ now: AgentTime, _ effects: inout [AgentEffect]
     ) {
         guard let state = clients[client]?.state else { return }
+        if case .waiting = state, !isLocked, !isEnding, let key = knownLines[line],
+            respond(fromOutput: key, to: client, now, &effects)
+        {
+            return
+        }
         let request = AgentRequest(line)
         if case .accepted = state {
             guard request == .streams, descriptorCount == AgentLimits.descriptors else { return drop(client, &effects) }
@@ -232,21 +239,33 @@ package struct AgentState {
         _ effects: inout [AgentEffect]
     ) {
         let key = request.outputKey(rule)
-        if var output = outputs[key] {
-            output.requested = now.uptime
-            output.requests += 1
+        if outputs[key] != nil {
             // The latest environment, in case another variable changed.
-            (output.line, output.environment) = (line, request.libraryEnvironment)
-            outputs[key] = output
-            if let slot = output.slot, isValid(output, now) {
-                clients[client]?.state = .waiting(until: now.uptime + AgentLimits.idleConnection)
-                effects.append(.sendOutput(client: client, slot: slot, byteCount: output.value.byteCount))
+            outputs[key]?.line = line
+            outputs[key]?.environment = request.libraryEnvironment
+            if respond(fromOutput: key, to: client, now, &effects) {
+                if knownLines.count >= AgentLimits.outputs { knownLines = [:] }
+                knownLines[line] = key
                 return
             }
+            outputs[key]?.requests += 1
+            outputs[key]?.requested = now.uptime
         }
         clients[client] = Client(
             state: .accepted(until: now.uptime + AgentLimits.firstMessage), request: request, line: line)
         effects.append(.send(client: client, .accepted))
+    }
+
+    /// Sends a remembered output if it is still valid, and returns whether it is.
+    private mutating func respond(
+        fromOutput key: [String], to client: Int, _ now: AgentTime, _ effects: inout [AgentEffect]
+    ) -> Bool {
+        guard let output = outputs[key], let slot = output.slot, isValid(output, now) else { return false }
+        outputs[key]?.requests += 1
+        outputs[key]?.requested = now.uptime
+        clients[client]?.state = .waiting(until: now.uptime + AgentLimits.idleConnection)
+        effects.append(.sendOutput(client: client, slot: slot, byteCount: output.value.byteCount))
+        return true
     }
 
     private func isValid(_ output: Output, _ now: AgentTime) -> Bool {
@@ -446,6 +465,7 @@ package struct AgentState {
     }
 
     private mutating func eraseAll(_ effects: inout [AgentEffect]) {
+        knownLines = [:]
         for key in outputs.keys { forget(key, &effects) }
     }
 

@@ -101,12 +101,33 @@ package struct CommandLineRequest: Sendable, Equatable {
     }
 
     package var line: [UInt8] {
-        AgentLine.bytes([
-            "protocol": .integer(AgentLimits.protocolVersion), "ask": "run", "program": .string(identity.program),
-            "place": .string(identity.place), "folder": .string(folder), "umask": .integer(umask),
-            "terminals": .integer(terminals), "arguments": .array(arguments.map { .string($0) }),
-            "environment": .array(environment.map { .string($0) }),
-        ])
+        // Written without an intermediate value: the client of a remembered output does little else.
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(8192)
+        func write(_ text: String) { bytes += text.utf8 }
+        func write(_ name: String, _ word: String) {
+            write(name)
+            JSONValue.string(word).write(to: &bytes)
+        }
+        func write(_ name: String, _ words: [String]) {
+            write(name)
+            var separator = "["
+            for word in words {
+                write(separator, word)
+                separator = ","
+            }
+            write(words.isEmpty ? "[]" : "]")
+        }
+        write(
+            "{\"protocol\":\(AgentLimits.protocolVersion),\"ask\":\"run\",\"umask\":\(umask),\"terminals\":\(terminals)"
+        )
+        write(",\"program\":", identity.program)
+        write(",\"place\":", identity.place)
+        write(",\"folder\":", folder)
+        write(",\"arguments\":", arguments)
+        write(",\"environment\":", environment)
+        write("}\n")
+        return bytes
     }
 
     /// Returns the key of the output: a client with an equal key would print the same.
@@ -119,7 +140,8 @@ package struct CommandLineRequest: Sendable, Equatable {
                 Self.has($0, rule.pathVariables)
                     && $0.utf8.drop { $0 != UInt8(ascii: "=") }.dropFirst().first != UInt8(ascii: "/")
             }
-        return ["\(terminals)", isRelative ? folder : ""] + arguments + ["\u{0}"] + variables
+        // Only a terminal at standard output can change the format.
+        return ["\(terminals & 2)", isRelative ? folder : ""] + arguments + ["\u{0}"] + variables
     }
 
     /// The variables that system libraries read themselves. A worker gets them when it starts, because changing them

@@ -1,0 +1,77 @@
+import AgentProtocol
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Compares commands that use the agent with curl and Python, and measures the agent itself.
+@MainActor
+enum AgentBenchmark {
+    private static let rounds = 60
+    private static let warmUp = 5
+
+    static func run(_ show: @MainActor (Figure) -> Void) async throws {
+        let environment = Environment.ofThisProcess
+        let curl = try Program.find("curl", in: environment)
+        let binary = try CommandBinary.find(environment: environment)
+        let search = try await SearchScene(environment: environment)
+        defer { search.close() }
+        let curlSearch = try { () throws in
+            _ = try search.command(binary)
+            return try search.curl(curl)
+        }()
+        let agent = try RunningAgent(binary, search)
+        defer { agent.stop() }
+        // Two runs of each: the first can start a worker.
+        let token = try search.token(binary)
+        let command = try search.command(binary)
+        for program in [token, command] { _ = try program.run() }
+
+        let curlVersion = Program(path: curl, arguments: ["--version"], environment: environment)
+        try await compare("token with agent", token, curlVersion, "curl --version", goal: .atMost(0.5), show)
+        try await compare("search with agent", command, curlSearch, "curl", goal: .atMost(1), show)
+        if let python = Python.find(environment: environment) {
+            try await compare(
+                "search with agent compared with msal", command, try search.python(python), "Python",
+                goal: .atMost(1.0 / 30), rounds: 20, show)
+        } else {
+            say("The comparison with Python is skipped: msal and requests are missing; make bench installs them.")
+        }
+        try await exchange(agent, token, show)
+        for (name, goal) in [("VmRSS", Goal.oursAtMost(4)), ("RssAnon", .none)] {
+            guard let kilobytes = agent.memory(name) else { continue }
+            let samples = Samples([Double(kilobytes) / 1000])
+            show(
+                Figure(
+                    name: "agent \(name)", unit: "MB", ours: samples, peerName: "itself", peer: samples, goal: goal))
+        }
+    }
+
+    /// Measures one token over a new connection, compared with an echo of the same number of bytes.
+    private static func exchange(
+        _ agent: RunningAgent, _ token: Program, _ show: @MainActor (Figure) -> Void
+    ) async throws {
+        let request = try agent.request(of: token)
+        let echo = try EchoServer(byteCount: TokenAnswer.standardToken.utf8.count)
+        defer { echo.stop() }
+        let runs = try await inTurns(
+            rounds: 2000, warmUp: 50, ours: { try agent.exchange(request) }, peer: { try echo.exchange() })
+        show(
+            Figure(
+                name: "token over the socket", unit: "µs", ours: Samples(runs.ours.map { $0 * 1e6 }),
+                peerName: "echo", peer: Samples(runs.peer.map { $0 * 1e6 }), goal: .oursAtMost(100)))
+    }
+
+    private static func compare(
+        _ name: String, _ ours: Program, _ peer: Program, _ peerName: String, goal: Goal, rounds: Int = rounds,
+        _ show: @MainActor (Figure) -> Void
+    ) async throws {
+        let runs = try await inTurns(rounds: rounds, warmUp: warmUp, ours: { try ours.run() }, peer: { try peer.run() })
+        show(
+            Figure(
+                name: name, unit: "ms", ours: Samples(runs.ours.map { $0.wall * 1000 }), peerName: peerName,
+                peer: Samples(runs.peer.map { $0.wall * 1000 }), goal: goal))
+    }
+}
