@@ -138,7 +138,10 @@ package struct AgentState {
             }
         }
         times += workers.values.compactMap { $0.job == nil ? $0.idleSince + AgentLimits.idleWorker : nil }
-        if !isLocked, !isEnding, backgroundCount < AgentLimits.backgroundWorkers {
+        // Without a free worker, the end of a command is the next event.
+        if !isLocked, !isEnding, backgroundCount < AgentLimits.backgroundWorkers,
+            workers.count < AgentLimits.workers || workers.values.contains(where: { $0.job == nil })
+        {
             times += outputs.values.compactMap(\.due)
         }
         return times.min()

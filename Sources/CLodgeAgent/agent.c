@@ -47,44 +47,30 @@ static int prepared(int descriptor) {
     return descriptor;
 }
 
-// Sets the address of a path. Returns false if the path is too long.
-static bool set_path(struct sockaddr_un *address, const char *path) {
-    memset(address, 0, sizeof *address);
-    address->sun_family = AF_UNIX;
-    if (strlen(path) >= sizeof address->sun_path) {
+// Opens a socket and binds or connects it to the path.
+static int open_socket(const char *path, int (*attach)(int, const struct sockaddr *, socklen_t)) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path) {
         errno = ENAMETOOLONG;
-        return false;
+        return -1;
     }
-    strcpy(address->sun_path, path);
-    return true;
+    strcpy(address.sun_path, path);
+    int descriptor = prepared(socket(AF_UNIX, SOCK_STREAM, 0));
+    if (descriptor < 0 || attach(descriptor, (struct sockaddr *)&address, sizeof address) == 0) return descriptor;
+    int error = errno;
+    close(descriptor);
+    errno = error;
+    return -1;
 }
+
+int lodge_agent_connect(const char *path) { return open_socket(path, connect); }
 
 int lodge_agent_listen(const char *path) {
-    struct sockaddr_un address;
-    if (!set_path(&address, path)) return -1;
-    int descriptor = prepared(socket(AF_UNIX, SOCK_STREAM, 0));
-    if (descriptor < 0) return -1;
     mode_t before = umask(0177);
-    int status = bind(descriptor, (struct sockaddr *)&address, sizeof address);
+    int descriptor = open_socket(path, bind);
     umask(before);
-    if (status == 0) status = listen(descriptor, 128);
-    if (status == 0) return descriptor;
-    int error = errno;
-    close(descriptor);
-    errno = error;
-    return -1;
-}
-
-int lodge_agent_connect(const char *path) {
-    struct sockaddr_un address;
-    if (!set_path(&address, path)) return -1;
-    int descriptor = prepared(socket(AF_UNIX, SOCK_STREAM, 0));
-    if (descriptor < 0) return -1;
-    if (connect(descriptor, (struct sockaddr *)&address, sizeof address) == 0) return descriptor;
-    int error = errno;
-    close(descriptor);
-    errno = error;
-    return -1;
+    if (descriptor >= 0) listen(descriptor, 128);
+    return descriptor;
 }
 
 void lodge_agent_make_nonblocking(int descriptor) {
@@ -240,16 +226,13 @@ void lodge_agent_erase(void *bytes, size_t count) {
     while (count-- > 0) *next++ = 0;
 }
 
-static void add_stream(posix_spawn_file_actions_t *actions, int descriptor) {
-    posix_spawn_file_actions_addopen(actions, descriptor, "/dev/null", descriptor == 0 ? O_RDONLY : O_WRONLY, 0);
-}
-
 pid_t lodge_agent_start(const char *path, char *const arguments[], char *const environment[], int channel) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
-    for (int descriptor = 0; descriptor < 3; descriptor++) add_stream(&actions, descriptor);
+    for (int stream = 0; stream < 3; stream++)
+        posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0);
     // A descriptor that already has the number 3 would stay closed on exec.
     int copy = fcntl(channel, F_DUPFD_CLOEXEC, 10);
     posix_spawn_file_actions_adddup2(&actions, copy, 3);

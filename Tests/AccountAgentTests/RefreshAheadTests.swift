@@ -68,6 +68,25 @@ import Testing
         #expect(scene.started.count == 1)
     }
 
+    @Test func `a refresh that is due waits for a free worker without waking the agent`() {
+        let scene = AgentScene()
+        scene.ask("token")
+        scene.finish(scene.output())
+        var runs: [(worker: Int, id: Int64)] = []
+        for number in 0..<AgentLimits.workers {
+            scene.ask("search", "\(number)")
+            runs += scene.started.map { ($0.worker, $0.id) }
+        }
+        scene.advance(3540 - 360)
+        scene.handle(.tick)
+        #expect(scene.started.isEmpty)
+        #expect(scene.state.nextTick == nil)
+        scene.handle(.workerSaid(worker: runs[0].worker, .exit(id: runs[0].id, status: 0, output: nil)))
+        #expect(scene.state.nextTick.map { $0 <= scene.now.uptime } == true)
+        scene.handle(.tick)
+        #expect(scene.started.map(\.worker) == [runs[0].worker])
+    }
+
     @Test func `the time that the provider asks for has precedence`() {
         let scene = AgentScene()
         scene.ask("token")
