@@ -41,6 +41,8 @@ package enum ListeningSocket {
         mkdir(AgentSocket.folder(of: path), 0o700)
         do throws(AgentSocket.Problem) {
             try AgentSocket.checkFolder(path)
+            // Two agents that start at the same time must not remove each other's socket.
+            guard holdLock(for: path) else { throw AgentSocket.Problem.otherUser("") }
             let other = try AgentSocket.connect(to: path)
             close(other)
             throw AgentSocket.Problem.otherUser("")
@@ -56,4 +58,11 @@ package enum ListeningSocket {
         guard socket >= 0 else { throw .system(String(cString: strerror(errno)), path: path) }
         return socket
     }
+}
+
+/// Takes the lock of the agent at this path, and returns whether no other process has it. The process keeps the
+/// lock until it ends.
+private func holdLock(for path: String) -> Bool {
+    let file = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    return file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0
 }

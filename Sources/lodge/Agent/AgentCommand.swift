@@ -7,7 +7,7 @@ import StrictJSON
     nonisolated static let group = Command(
         "agent", "Run a background agent that keeps tokens fresh.",
         discussion: """
-            While the agent runs, token, request, search, show, lookup, me, status, accounts list and credential git let it do their work. \
+            While the agent runs, token, request, search, show, lookup, me, status, accounts list and credential let it do their work. \
             It has the store and the connections open, and refreshes the tokens in use before they expire. Output, exit status and files \
             are the same as without it. --no-agent, or LODGE_AGENT=off, does not use it.
             """,

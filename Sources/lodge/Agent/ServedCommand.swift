@@ -19,7 +19,7 @@ enum ServedCommand {
             if isTerminal(0) { return false }
             isShown = true
         case "credential":
-            guard arguments.count > 1, arguments[1] == "git" else { return false }
+            guard arguments.count > 1 else { return false }
             isShown = false
         case "accounts":
             guard arguments.count == 1 || arguments[1] == "list" || arguments[1].hasPrefix("-") else { return false }

@@ -13,7 +13,8 @@ import Testing
     @Test(arguments: [
         ["token"], ["token", "--header"], ["request", "GET", "https://api.example/a"], ["search", "ada"],
         ["show", "ada"],
-        ["lookup", "names.txt"], ["me"], ["status"], ["credential", "git", "get"], ["accounts"], ["accounts", "list"],
+        ["lookup", "names.txt"], ["me"], ["status"], ["credential", "git", "get"], ["credential", "kubectl"],
+        ["accounts"], ["accounts", "list"],
         ["accounts", "--output", "json"],
     ]) func `commands that print or send something are served`(arguments: [String]) {
         #expect(isServed(arguments))
