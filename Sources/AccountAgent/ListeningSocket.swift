@@ -41,28 +41,29 @@ package enum ListeningSocket {
         mkdir(AgentSocket.folder(of: path), 0o700)
         do throws(AgentSocket.Problem) {
             try AgentSocket.checkFolder(path)
-            // Two agents that start at the same time must not remove each other's socket.
-            guard holdLock(for: path) else { throw AgentSocket.Problem.otherUser("") }
             let other = try AgentSocket.connect(to: path)
             close(other)
             throw AgentSocket.Problem.otherUser("")
         } catch {
             switch error {
-            case .missing: break
-            case .notListening: unlink(path)
+            case .missing, .notListening: break
             case .otherUser(""): throw .alreadyRunning(path)
             default: throw .path(error)
             }
         }
+        // Two agents that start at the same time must not remove each other's socket.
+        let lock = openLock(for: path)
+        guard lock >= 0 else { throw .system(String(cString: strerror(errno)), path: path + ".lock") }
+        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else { throw .alreadyRunning(path) }
+        unlink(path)
         let socket = lodge_agent_listen(path)
         guard socket >= 0 else { throw .system(String(cString: strerror(errno)), path: path) }
         return socket
     }
 }
 
-/// Takes the lock of the agent at this path, and returns whether no other process has it. The process keeps the
-/// lock until it ends.
-private func holdLock(for path: String) -> Bool {
-    let file = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    return file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0
+/// Opens the file for the lock of the agent at this path. The agent holds the lock until it ends, and leaves the file:
+/// another agent could already have it open.
+private func openLock(for path: String) -> Int32 {
+    open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
 }

@@ -183,6 +183,18 @@ def same_results(checks, world, provider):
     checks.ends("agent stop", world.run("agent", "stop"), 0, "Stopped")
     checks.ends("the agent ends", agent.running.finish(), 0)
     checks.check("it leaves no socket", not os.path.lexists(agent.path))
+    # They find the socket of an agent that was killed.
+    first = Agent(world)
+    first.running.signal(signal.SIGKILL)
+    first.running.process.wait()
+    started = [world.start("agent", "run") for _ in range(8)]
+    eventually(lambda: sum(running.process.poll() is None for running in started) == 1)
+    ended = [running for running in started if running.process.poll() is not None]
+    checks.check("of 8 agents that start at the same time, 7 end with an error",
+                 len(ended) == 7 and all("another agent listens" in running.err for running in ended), [running.err for running in started])
+    checks.ends("one of them listens", world.run("agent", "status"), 0)
+    checks.ends("and stops", world.run("agent", "stop"), 0)
+    checks.check("all 8 agents have ended", eventually(lambda: all(running.process.poll() is not None for running in started)))
 
 
 def signals(checks, world):
@@ -530,5 +542,5 @@ def kills(checks, world, endpoint):
     checks.ends("the account is signed in", world.run("token", "--refresh"), 0)
     world.run("agent", "stop")
     checks.ends("the agent ends", agent.running.finish(), 0)
-    left = [name for name in os.listdir(os.path.dirname(agent.path))]
-    checks.check("no socket is left", not left, left)
+    left = os.listdir(os.path.dirname(agent.path))
+    checks.check("only the lock file is left", left == ["agent.sock.lock"], left)
