@@ -45,6 +45,21 @@ import Testing
         #expect(await terminal.run("exec").status == 2)
     }
 
+    @Test func `exec --env passes the token in the named variable only`() async throws {
+        let terminal = try await signedIn()
+        let token = await terminal.run("token").output.dropLast()
+        terminal.replacement = { _, environment in
+            #expect(environment["GITHUB_TOKEN"] == String(token))
+            #expect(environment["GITHUB_TOKEN_EXPIRY"]?.hasSuffix("Z") == true)
+            #expect(!environment.keys.contains { $0.hasPrefix("OAUTH2_") })
+            return ENOENT
+        }
+        #expect(await terminal.run("exec", "--env", "GITHUB_TOKEN", "--", "gh").status == 127)
+        for name in ["", "A=B", "1A", "A B", "Ä"] {
+            #expect(await terminal.run("exec", "--env", name, "--", "gh").status == 2, "\(name)")
+        }
+    }
+
     @Test func `exec without an account does not start the program`() async throws {
         let terminal = try await Terminal()
         terminal.replacement = { _, _ in
