@@ -87,7 +87,7 @@ import Synchronization
         current.withLock { $0 = nil }
         // Release the streams of the client before it gets the exit status.
         useStreams([])
-        chdir("/")
+        _ = chdir("/")
         // The resident first, so that the next request of the same client gets the remembered output.
         send(response.0, response.1)
         if job.descriptors.count == AgentLimits.descriptors {

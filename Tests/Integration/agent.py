@@ -536,7 +536,8 @@ def kills(checks, world, endpoint):
         refreshed = world.run("token", "--refresh", "--timeout", "60")
         if refreshed.status:
             # A killed process lost the response with the new tokens. The store names this reason.
-            reasons = [account["signInNeeded"] for account in world.run("accounts", "--output", "json").json or []]
+            accounts = world.run("accounts", "--type", "t", "--output", "json").json or []
+            reasons = [account["signInNeeded"] for account in accounts]
             if refreshed.status != 4 or reasons != ["answer-lost"]:
                 unnamed.append(f"turn {turn}, {victim}: {reasons} {refreshed}")
             lost += 1

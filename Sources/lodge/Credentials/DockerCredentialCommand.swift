@@ -39,7 +39,8 @@ import StrictJSON
 
     private func get() async throws -> ExitStatus {
         let bytes = try context.world.readInput(CommandContext.maximumCredentialRequest)
-        let server = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        let words = bytes.split { [0x09, 0x0A, 0x0D, 0x20].contains($0) }
+        let server = words.count == 1 ? String(decoding: words[0], as: UTF8.self) : ""
         guard let token = try await context.bearerToken(for: server) else {
             try console.writeLine(Self.notFound)
             return .failed
