@@ -94,5 +94,5 @@ def directory(checks, world):
     checks.ends("me: the service does not identify the signed-in user", world.run("me"), 1, "run: lodge show USER")
     checks.ends("sync: SCIM has no list of changes", world.run("sync"), 2, "lodge search --all --output jsonl")
     prints(checks, "token", world.run("token"), TOKEN)
-    checks.ends("token --refresh: the token remains valid", world.run("token", "--refresh"), 4, "remains valid",
+    checks.ends("token --refresh: the token is unchanged", world.run("token", "--refresh"), 4, "is unchanged",
                 "lodge sign-in hr --with-token")
