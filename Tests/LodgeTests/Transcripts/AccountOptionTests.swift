@@ -11,7 +11,7 @@ import Testing
     @Test func `sign-in sends prompt, hints and claims`() async throws {
         let terminal = try await Terminal()
         let answer = await terminal.run(
-            "sign-in", "--no-browser", "--timeout", "0.05", "--prompt", "login consent", "--login-hint",
+            "sign-in", "--no-browser", "--timeout", "2", "--prompt", "login consent", "--login-hint",
             "ada@contoso.example", "--domain-hint", "contoso.example", "--claims", #"{"id_token":{"acr":null}}"#)
         let line = try #require(answer.errors.split(separator: "\n").first { $0.hasPrefix("http") })
         let items = try #require(URLComponents(string: String(line))?.queryItems)

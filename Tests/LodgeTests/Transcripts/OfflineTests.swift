@@ -145,7 +145,7 @@ import Testing
         let fallback = await terminal.run("search", "-o", "mutt", "ada")
         #expect(fallback.status == 0 && fallback.errors.contains("not complete."), "\(fallback.errors)")
         #expect(await terminal.run("sync", "--forget").status == 0)
-        let failed = await terminal.run("sync", "--timeout", "0.5")
+        let failed = await terminal.run("sync", "--timeout", "3")
         #expect(failed.status == 6, "\(failed.errors)")
         #expect(try copies(terminal).isEmpty)
         let query = await terminal.run("search", "-o", "mutt", "ada")

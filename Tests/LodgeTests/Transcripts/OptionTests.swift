@@ -71,7 +71,7 @@ import Testing
     @Test func `--param adds a parameter to the authorization request`() async throws {
         let terminal = try await Terminal()
         terminal.person(.walksAway)
-        let words = ["sign-in", "--no-browser", "--timeout", "0.05", "--param", "audience=https://api.example/a b"]
+        let words = ["sign-in", "--no-browser", "--timeout", "2", "--param", "audience=https://api.example/a b"]
         let shown = await terminal.run(words: words)
         #expect(shown.errors.contains("audience=https%3A%2F%2Fapi.example%2Fa%20b"), "\(shown.errors)")
         #expect(await terminal.run("sign-in", "--param", "audience").status == 2)

@@ -108,7 +108,7 @@ import Testing
         #expect(denied.status == 5)
         #expect(denied.errors.contains("access_denied"))
         terminal.person(.walksAway)
-        let left = await terminal.run("sign-in", "--no-browser", "--timeout", "0.05")
+        let left = await terminal.run("sign-in", "--no-browser", "--timeout", "2")
         #expect(left.status == 4)
         #expect(left.errors.contains("no redirect within"))
         #expect(await terminal.run("accounts").status == 3)
@@ -192,8 +192,8 @@ import Testing
     }
 
     @Test func `--timeout ends the wait for a token request, and the response is saved`() async throws {
-        let terminal = try await signedIn(responseTime: "4")
-        let late = await terminal.run("token", "--refresh", "--timeout", "1")
+        let terminal = try await signedIn(responseTime: "8")
+        let late = await terminal.run("token", "--refresh", "--timeout", "5")
         #expect(late.status == 7 && late.output.isEmpty, "\(late)")
         #expect(late.errors.contains("the time of --timeout is over"), "\(late.errors)")
         #expect(late.errors.contains("the new tokens are saved"), "\(late.errors)")
