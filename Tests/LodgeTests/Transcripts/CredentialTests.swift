@@ -196,9 +196,11 @@ import Testing
             return found["message"]?.string ?? ""
         }
         #expect(try await failure().contains("lodge help credentials"))
-        terminal.set(GoogleCredentialCommand.permission, "1")
         terminal.set(GoogleCredentialCommand.audience, "//iam.googleapis.com/projects/1/providers/p")
         terminal.set(GoogleCredentialCommand.tokenType, "urn:ietf:params:oauth:token-type:id_token")
+        terminal.set(GoogleCredentialCommand.permission, "0")
+        #expect(try await failure().contains("\(GoogleCredentialCommand.permission) is not 1"))
+        terminal.set(GoogleCredentialCommand.permission, "1")
         #expect(try await failure().hasSuffix("lodge sign-in local"))
         #expect(await terminal.run("sign-in").status == 0)
         let found = try object(await terminal.run("credential", "google"))

@@ -94,6 +94,23 @@ struct InteractiveAcquisitionTests {
         #expect(again.accessTokenExpiry != ada.accessTokenExpiry)
     }
 
+    @Test func `validIDToken throws signInNeeded if a refresh brings no other ID token`() async throws {
+        let test = try ScopedProvider()
+        let store = try await test.store()
+        let ada = try await test.signIn(store)
+        let first = try #require(try await store.validIDToken(for: ada.id))
+        #expect(try await store.validIDToken(for: ada.id)?.secret == first.secret)
+        #expect(test.refreshes.isEmpty)
+        test.change { $0.sendsIDToken = false }
+        test.provider.advance(first.expiry.timeIntervalSince(test.provider.dependencies().now()) + 1)
+        let error = try await grantFailure { try await store.validIDToken(for: ada.id) }
+        #expect(error?.kind == .signInNeeded(.interactionRequired))
+        #expect(test.refreshes.count == 1)
+        test.change { $0.sendsIDToken = true }
+        let new = try #require(try await store.validIDToken(for: ada.id))
+        #expect(new.secret != first.secret && new.expiry > first.expiry)
+    }
+
     @Test func `acquireToken sends login hint, domain hint and claims`() async throws {
         let test = try ScopedProvider()
         var options = SignInOptions()
