@@ -36,6 +36,11 @@ else
 endif
 STRICT := -Xswiftc -warnings-as-errors
 PROGRAM := .build/release/lodge
+# On Linux, an installation has a small static program in front of the command. Static programs cannot load the libraries of the command.
+ifdef STATIC
+    LAUNCHER := .build/launcher/release/lodge-launcher
+    INSTALLED := .build/installed
+endif
 SOURCES := $(wildcard Package.swift Sources Tests Examples Benchmarks)
 
 .DEFAULT_GOAL := help
@@ -54,6 +59,14 @@ $(STATIC)/libstdc++.a:
 
 build: deps $(if $(STATIC),$(STATIC)/libstdc++.a) ## Build the command: .build/release/lodge
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product lodge 2>&1 | .ci/quiet-build
+ifdef LAUNCHER
+	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --scratch-path .build/launcher -Xswiftc -static-executable \
+	    -Xswiftc -Xclang-linker -Xswiftc -static-pie --product lodge-launcher 2>&1 | .ci/quiet-build
+	@# As in an installation.
+	@mkdir -p $(INSTALLED)/bin $(INSTALLED)/libexec/lodge
+	@install -m 755 $(LAUNCHER) $(INSTALLED)/bin/lodge
+	@ln -sf "$(CURDIR)/$(PROGRAM)" $(INSTALLED)/libexec/lodge/lodge
+endif
 
 demo: build ## Build the command, then run the demo with a local provider
 	@$(PROGRAM) demo
@@ -98,7 +111,7 @@ soak: deps $(if $(STATIC),$(STATIC)/libstdc++.a) ## Kill a process that writes t
 
 bench: build .build/python/bin/python ## Measure the command, and compare it with other programs
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product benchmarks 2>&1 | .ci/quiet-build
-	@BENCHMARK_LODGE="$(CURDIR)/$(PROGRAM)" .build/release/benchmarks
+	@BENCHMARK_LODGE="$(CURDIR)/$(if $(LAUNCHER),$(INSTALLED)/bin/lodge,$(PROGRAM))" .build/release/benchmarks
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 UNITS = $(DESTDIR)$(PREFIX)/lib/systemd/user
@@ -106,7 +119,7 @@ COMPLETIONS = "$(SHARE)/bash-completion/completions/lodge" "$(SHARE)/zsh/site-fu
     "$(SHARE)/fish/vendor_completions.d/lodge.fish"
 
 # The folders of an installation below PREFIX, each after its parent folder.
-FOLDERS = . bin lib lib/systemd lib/systemd/user share share/man share/man/man1 share/man/man5 share/man/man7 share/bash-completion share/bash-completion/completions share/zsh \
+FOLDERS = . bin $(if $(LAUNCHER),libexec libexec/lodge) lib lib/systemd lib/systemd/user share share/man share/man/man1 share/man/man5 share/man/man7 share/bash-completion share/bash-completion/completions share/zsh \
     share/zsh/site-functions share/fish share/fish/vendor_completions.d share/doc share/doc/lodge share/lodge
 # The folders that an installation created, for `uninstall`.
 CREATED = "$(SHARE)/lodge/created-folders"
@@ -120,7 +133,12 @@ install: build ## Install command, manual and completions under PREFIX (/usr/loc
 # Copies the files of `install` and `package` after the command is built.
 install-files:
 	@for folder in $(FOLDERS); do install -d "$(DESTDIR)$(PREFIX)/$$folder"; done
+ifdef LAUNCHER
+	@install -m 755 $(LAUNCHER) "$(DESTDIR)$(PREFIX)/bin/lodge"
+	@install -m 755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/libexec/lodge/lodge"
+else
 	@install -m 755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/lodge"
+endif
 	@$(PROGRAM) __manual "$(SHARE)/man/man1" $(SOURCE_DATE_EPOCH)
 	@mv "$(SHARE)"/man/man1/*.5 "$(SHARE)/man/man5"
 	@mv "$(SHARE)"/man/man1/*.7 "$(SHARE)/man/man7"
@@ -143,7 +161,7 @@ package: build ## Create a Debian package in .build/package
 
 uninstall: ## Remove the installed files
 	@created=$$(sed '1!G;h;$$!d' $(CREATED) 2>/dev/null || true); \
-	rm -rf "$(DESTDIR)$(PREFIX)/bin/lodge" "$(SHARE)/lodge" "$(SHARE)/doc/lodge" $(COMPLETIONS); \
+	rm -rf "$(DESTDIR)$(PREFIX)/bin/lodge" "$(DESTDIR)$(PREFIX)/libexec/lodge/lodge" "$(SHARE)/lodge" "$(SHARE)/doc/lodge" $(COMPLETIONS); \
 	rm -f "$(SHARE)/man/man1/lodge.1" "$(SHARE)"/man/man1/lodge-*.1 "$(SHARE)/man/man5/lodge-settings.5" \
 	    "$(SHARE)"/man/man7/lodge-*.7 "$(UNITS)"/lodge-agent.*; \
 	for folder in $$created; do path="$(DESTDIR)$(PREFIX)/$$folder"; rmdir "$${path%/.}" 2>/dev/null || true; done

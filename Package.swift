@@ -41,6 +41,8 @@ let package = Package(
         .target(name: "StrictJSON"),
         .target(name: "AgentProtocol", dependencies: ["CLodgeAgent", "StrictJSON"]),
         .target(name: "AccountAgent", dependencies: ["AgentProtocol", "CLodgeAgent", "StrictJSON"]),
+        // What the program and its launcher share.
+        .target(name: "LodgeAgent", dependencies: ["AccountAgent", "AgentProtocol", "CLodgeAgent"]),
         .target(name: "LodgePlatform"),
         .target(name: "HTTPExchange", dependencies: ["LodgePlatform", "StrictJSON"]),
         .target(name: "CurlHTTP", dependencies: ["CLodgeCurl", "HTTPExchange", "LodgePlatform"]),
@@ -90,11 +92,14 @@ let package = Package(
         .executableTarget(
             name: "lodge",
             dependencies: [
-                "AccountAgent", "AgentProtocol", "CLodgeAgent", "CommandLineKit", "Diagnostics", "DirectorySearch",
-                "FleetStorage", "HTTPExchange", "LocalProvider",
+                "AgentProtocol", "CLodgeAgent", "CommandLineKit", "Diagnostics", "DirectorySearch",
+                "FleetStorage", "HTTPExchange", "LocalProvider", "LodgeAgent",
                 "OAuth2Protocol",
                 "OAuth2AccountStore", "LodgePlatform", "StrictJSON", "TerminalBrowser",
             ]),
+
+        // The command of an installation on Linux, a small static program that asks the agent or starts `lodge`.
+        .executableTarget(name: "lodge-launcher", dependencies: ["AgentProtocol", "LodgeAgent"]),
 
         // Small complete programs, each run by a test.
         .executableTarget(
@@ -220,7 +225,8 @@ let package = Package(
         .testTarget(
             name: "LodgeTests",
             dependencies: [
-                "AgentProtocol", "CommandLineKit", "lodge", "HTTPExchange", "JOSE", "LocalProvider", "LoopbackHTTP",
+                "AgentProtocol", "CommandLineKit", "lodge", "HTTPExchange", "JOSE", "LocalProvider", "LodgeAgent",
+                "LoopbackHTTP",
                 "OAuth2AccountStore",
                 "StrictJSON", "TerminalBrowser", "TestSupport",
             ]),

@@ -30,8 +30,10 @@ struct RunningAgent {
             status = try? AgentClient.ask("status", at: path)
             usleep(1000)
         }
+        // An installation has the program behind a launcher.
+        let installed = AgentSocket.folder(of: binary.path) + "/../libexec/lodge/lodge"
         guard case .status(let object)? = status, let number = object["process"]?.number?.int64,
-            let file = ProcessIdentity.program(at: binary.path)
+            let file = ProcessIdentity.program(at: installed) ?? ProcessIdentity.program(at: binary.path)
         else { throw BenchmarkError("the agent does not start; to see why, run lodge agent run") }
         process = number
         identity = ProcessIdentity(program: file, place: ProcessIdentity.currentPlace)

@@ -58,6 +58,7 @@ package final class AgentLoop {
 
     /// Serves until a signal or `agent stop` ends the agent.
     package func run() {
+        lodge_agent_release_code()
         while !hasExited { wait() }
         for worker in workers.values { close(worker.socket) }
         // Another agent may have replaced the socket.
@@ -193,7 +194,10 @@ package final class AgentLoop {
         case .run(let worker, let request, let line, let client): run(worker, request, line, client)
         case .signal(let worker, let request):
             if let socket = workers[worker]?.socket { _ = AgentConnection.send(request.line, to: socket) }
-        case .end(let worker): if let ended = workers.removeValue(forKey: worker) { close(ended.socket) }
+        case .end(let worker):
+            if let ended = workers.removeValue(forKey: worker) { close(ended.socket) }
+            // Now the agent rests.
+            if workers.isEmpty { lodge_agent_release_code() }
         case .keep(_, let slot): slots[slot] = received
         case .erase(let slot): slots[slot] = nil
         case .exit: hasExited = true

@@ -15,17 +15,19 @@ package enum AgentClient {
 
     /// Lets the agent run the command line of this process if it can.
     ///
-    /// - Parameter path: The path of the socket.
-    package static func run(arguments: [String], at path: String) -> Outcome {
+    /// - Parameters:
+    ///   - program: The path of the program, which must be the agent's.
+    ///   - path: The path of the socket.
+    package static func run(arguments: [String], program: String, at path: String) -> Outcome {
         // Before the connection, which could get the number of a closed stream.
-        guard let request = currentRequest(arguments), let socket = try? AgentSocket.connect(to: path) else {
+        guard let request = currentRequest(arguments, program), let socket = try? AgentSocket.connect(to: path) else {
             return .notServed
         }
         return run(request, AgentConnection(socket))
     }
 
     /// Returns the state of this process, or `nil` if a worker could not have the same state.
-    private static func currentRequest(_ arguments: [String]) -> CommandLineRequest? {
+    private static func currentRequest(_ arguments: [String], _ program: String) -> CommandLineRequest? {
         var environment: [String] = []
         var next = environ
         while let variable = next.pointee {
@@ -37,7 +39,7 @@ package enum AgentClient {
         guard
             !environment.contains(where: { CommandLineRequest.has($0, ["LD_", "GLIBC_TUNABLES=", "MALLOC_", "DYLD_"]) }
             ),
-            let identity = ProcessIdentity(), let folder = getcwd(nil, 0)
+            let identity = ProcessIdentity(program: program), let folder = getcwd(nil, 0)
         else { return nil }
         defer { free(folder) }
         guard let folderPath = String(validatingCString: folder), folderPath.utf8.first == UInt8(ascii: "/") else {

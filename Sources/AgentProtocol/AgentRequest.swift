@@ -191,9 +191,9 @@ package struct ProcessIdentity: Sendable, Equatable {
 
     package init(program: String, place: String) { (self.program, self.place) = (program, place) }
 
-    /// Creates the identity of this process. Returns `nil` if the path of the program is unknown.
-    package init?() {
-        guard let path = Self.programPath, let program = Self.program(at: path) else { return nil }
+    /// Creates the identity of this process, which runs the program at the path. Returns `nil` without the program.
+    package init?(program path: String) {
+        guard let program = Self.program(at: path) else { return nil }
         self.init(program: program, place: Self.currentPlace)
     }
 

@@ -5,6 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#ifdef __linux__
+#include <link.h>
+#endif
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -34,6 +37,26 @@ void lodge_agent_protect_process(void) {
     setrlimit(RLIMIT_CORE, &none);
 #ifdef __linux__
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
+}
+
+#ifdef __linux__
+static int release_code(struct dl_phdr_info *object, size_t size, void *context) {
+    (void)size, (void)context;
+    for (int index = 0; index < object->dlpi_phnum; index++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
+        if (segment->p_type != PT_LOAD || segment->p_flags & PF_W) continue;
+        uintptr_t start = (object->dlpi_addr + segment->p_vaddr) & ~(uintptr_t)4095;
+        madvise((void *)start, object->dlpi_addr + segment->p_vaddr + segment->p_memsz - start, MADV_DONTNEED);
+    }
+    // The program is the first object.
+    return 1;
+}
+#endif
+
+void lodge_agent_release_code(void) {
+#ifdef __linux__
+    dl_iterate_phdr(release_code, NULL);
 #endif
 }
 

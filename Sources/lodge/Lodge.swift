@@ -1,5 +1,6 @@
 import AgentProtocol
 import CommandLineKit
+import LodgeAgent
 import OAuth2AccountStore
 import LodgePlatform
 import Dispatch
@@ -8,7 +9,10 @@ import Dispatch
     static func main() {
         let arguments = Array(CommandLine.arguments.dropFirst())
         // Before anything else: with an agent, the process needs neither threads nor libraries.
-        let delegation = delegate(arguments)
+        let launch = Launch.current
+        if arguments.first == AgentProcess.command { _exit(AgentProcess.run(arguments)) }
+        let delegation =
+            launch?.delegation ?? ProcessIdentity.programPath.map { Delegation(arguments, program: $0) } ?? .none
         Task { @MainActor in
             // Tokens are in memory.
             ProcessLimits.protectMemory()
@@ -20,22 +24,8 @@ import Dispatch
         dispatchMain()
     }
 
-    /// Lets the agent run the command line, and ends the process if it did. `agent run` serves here.
-    private static func delegate(_ arguments: [String]) -> AgentDelegation {
-        if arguments == AgentProcess.words { _exit(AgentProcess.run()) }
-        guard ServedCommand.isServed(arguments, SystemCalls.variable, isTerminal: { isatty($0) == 1 }),
-            let path = try? AgentRules.socket(SystemCalls.variable)
-        else { return .none }
-        switch AgentClient.run(arguments: arguments, at: path) {
-        case .exit(let status): _exit(status)
-        case .notServed: return .none
-        case .locked: return .locked
-        case .lost: return .lost
-        }
-    }
-
     /// Runs the command line of this process and ends the process.
-    @MainActor private static func run(_ arguments: [String], _ delegation: AgentDelegation) async -> Never {
+    @MainActor private static func run(_ arguments: [String], _ delegation: Delegation) async -> Never {
         let environment = ProcessInfo.processInfo.environment
         let console = Console.process(Program.name, environment: environment)
         var world = CommandEnvironment(console: console, environment: environment)

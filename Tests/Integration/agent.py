@@ -21,6 +21,9 @@ from world import eventually, send_signal
 KILLS = int(os.environ.get("LODGE_AGENT_KILLS", "24"))
 SEED = int(os.environ.get("LODGE_AGENT_SEED", "1"))
 
+# The command of an installation on Linux, which asks the agent or starts the program.
+LAUNCHER = os.path.join(os.path.dirname(__file__), "..", "..", ".build", "launcher", "release", "lodge-launcher")
+
 # The command lines of `same_results`. {file} and {url} are a file and a URL of the provider.
 LINES = [
     "token", "token --header", "token --output json", "token --expires", "token --scope User.Read", "token --min-validity 1m",
@@ -38,6 +41,10 @@ LINES = [
 
 def run(checks, world):
     world.environment["XDG_RUNTIME_DIR"] = world.make("runtime")
+    if os.path.exists(LAUNCHER):
+        world.program, _ = install(world, "installed")
+    else:
+        print("skipped: the launcher, because it is not built", flush=True)
     provider = Provider(world, "--users", "300")
     world.use_settings(provider.settings)
     checks.ends("sign-in", sign_in(world), 0)
@@ -57,6 +64,24 @@ def run(checks, world):
     garbage(checks, world, agent)
     deaths(checks, world, endpoint, agent)
     kills(checks, world, endpoint)
+
+
+def install(world, folder):
+    """Copies the command into a folder, and returns the paths of the command and of its program."""
+    command = os.path.join(world.make(f"{folder}/bin"), "lodge")
+    if not os.path.exists(LAUNCHER):
+        shutil.copy(world.program, command)
+        return command, command
+    program = os.path.join(world.make(f"{folder}/libexec/lodge"), "lodge")
+    shutil.copy(program_of(world.program), program)
+    shutil.copy(LAUNCHER, command)
+    return command, program
+
+
+def program_of(command):
+    """The program behind the launcher."""
+    program = os.path.join(os.path.dirname(command), "..", "libexec", "lodge", "lodge")
+    return program if os.path.exists(program) else command
 
 
 class Agent:
@@ -224,14 +249,13 @@ def signals(checks, world):
 
 
 def upgrade(checks, world):
-    copy = os.path.join(world.make("bin"), "lodge")
-    shutil.copy(world.program, copy)
+    copy, program = install(world, "upgraded")
     agent = Agent(world, copy)
     world.program, usual = copy, world.program
     checks.ends("an agent serves its own program", world.run("token"), 0)
     checks.check("in a worker", agent.workers, agent.status)
-    shutil.copy(usual, copy + ".new")
-    os.rename(copy + ".new", copy)
+    shutil.copy(program, program + ".new")
+    os.rename(program + ".new", program)
     checks.ends("after an upgrade the command works", world.run("token"), 0)
     checks.ends("and the old agent ends", agent.running.finish(), 0)
     world.program = usual
@@ -311,7 +335,7 @@ def refreshes(checks, world, endpoint, agent):
     with agent.connect() as client:
         request = json.dumps({
             "protocol": 1, "ask": "run", "arguments": ["token"], "environment": [f"{k}={v}" for k, v in world.environment.items()],
-            "folder": world.folder, "umask": 0o022, "terminals": 0, "program": identity(world.program),
+            "folder": world.folder, "umask": 0o022, "terminals": 0, "program": identity(program_of(world.program)),
             "place": " ".join(place(world.folder))}).encode() + b"\n"
         right = 0
         for _ in range(1000):

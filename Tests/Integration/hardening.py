@@ -11,6 +11,7 @@ import sys
 import threading
 
 import web
+from agent import LAUNCHER
 from provider import Provider, sign_in
 from world import LIMIT, PATIENT, address_shown
 
@@ -19,7 +20,9 @@ OTHER = 65534
 
 
 def run(checks, world):
-    elf(checks, world)
+    for program in (world.program, LAUNCHER):
+        if os.path.exists(program):
+            elf(checks, program)
     provider = Provider(world)
     world.use_settings(provider.settings)
     checks.ends("sign-in", sign_in(world), 0)
@@ -58,8 +61,8 @@ def sections(content):
             for row in rows}
 
 
-def elf(checks, world):
-    content, found = segments(world.program)
+def elf(checks, program):
+    content, found = segments(program)
     if content[:5] != b"\x7fELF\x02":
         return
     by_kind = {kind: (flags, at, address, memory) for kind, flags, at, address, memory in found}

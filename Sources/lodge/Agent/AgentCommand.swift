@@ -1,5 +1,6 @@
 import AgentProtocol
 import CommandLineKit
+import LodgeAgent
 import LodgePlatform
 import StrictJSON
 
@@ -23,11 +24,19 @@ import StrictJSON
             lodge-agent.socket and lodge-agent.service for systemd are installed.
             """, examples: ["lodge agent run"], formats: OutputFormat.ofText
     ) { context in
-        // The agent must not use Dispatch, which already runs in this process.
         guard let program = ProcessIdentity.programPath else {
             throw CommandError(.failed, "cannot start the agent", reason: "the path of lodge is unknown")
         }
-        let failure = context.world.replaceProcess([program] + AgentProcess.words, context.world.environment)
+        let words: [String]
+        do throws(ListeningSocket.Failure) {
+            words = try context.world.prepareAgent(program) { () throws(AgentSocket.Problem) in
+                try AgentRules.socket(context.world.variable)
+            }
+        } catch {
+            throw CommandError(error)
+        }
+        let failure = context.world.replaceProcess(
+            [Launch.current?.launcher ?? program] + words, context.world.environment)
         throw CommandError(.failed, "cannot start the agent", reason: String(cString: strerror(failure)))
     }
 
@@ -67,7 +76,7 @@ import StrictJSON
 
     private func path() throws -> String {
         do throws(AgentSocket.Problem) {
-            return try AgentRules.socket { name in context.world.environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+            return try AgentRules.socket(context.world.variable)
         } catch {
             throw CommandError(error, "the agent is not running")
         }

@@ -1,5 +1,6 @@
 import AgentProtocol
 import CommandLineKit
+import LodgeAgent
 import TerminalBrowser
 import LodgePlatform
 import HTTPExchange
@@ -36,16 +37,25 @@ struct CommandEnvironment {
     }
     var sleep: (@Sendable (Duration) async throws -> Void)?
     /// What the agent did for this command line.
-    var delegation = AgentDelegation.none
+    var delegation = Delegation.none
     /// Sends a request to the agent at a path.
     var askAgent: @MainActor (_ word: String, _ path: String) throws(AgentSocket.Problem) -> AgentResponse? = {
         (word, path) throws(AgentSocket.Problem) in try AgentClient.ask(word, at: path)
     }
+    /// Opens the socket for the agent that replaces this process, and returns the arguments of the agent.
+    var prepareAgent:
+        @MainActor (_ program: String, _ path: () throws(AgentSocket.Problem) -> String) throws(ListeningSocket.Failure)
+            -> [String] = { (program, path) throws(ListeningSocket.Failure) in
+                try AgentProcess.prepare(program: program, version: Program.version, path: path)
+            }
     /// The open transports of a worker of the agent.
     var transports: OpenTransports?
     /// Tells the agent how long the output is valid.
     var outputValidity: OutputValidity?
     let stores = OpenStores()
+
+    /// Returns the value of a variable, or `nil` if it is empty or not set.
+    func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
 }
 
 /// The stores opened by a command.

@@ -1,4 +1,5 @@
 import AgentProtocol
+import LodgeAgent
 import Testing
 
 @testable import lodge

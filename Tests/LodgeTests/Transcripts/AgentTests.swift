@@ -1,5 +1,6 @@
 import AgentProtocol
 import Foundation
+import LodgeAgent
 import Synchronization
 import StrictJSON
 import Testing
@@ -100,7 +101,7 @@ import Testing
             return ENOENT
         }
         let run = await terminal.run("agent", "run", "--quiet")
-        #expect(started.dropFirst() == ["agent", "run"])
+        #expect(started.count == 3 && started[1] == "__agent" && started[0] == started[2])
         #expect(run.status == 1 && run.errors.contains("cannot start the agent"))
     }
 

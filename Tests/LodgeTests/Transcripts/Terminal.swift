@@ -4,6 +4,7 @@ import CurlHTTP
 import HTTPExchange
 import JOSE
 import LocalProvider
+import LodgeAgent
 import Synchronization
 import Testing
 
@@ -33,7 +34,7 @@ final class Terminal {
     /// Responds as the agent.
     var askAgent: AgentResponder = { (_, path) throws(AgentSocket.Problem) in throw .missing(path) }
     /// What the agent did for the command line.
-    var delegation = AgentDelegation.none
+    var delegation = Delegation.none
     var outputValidity: OutputValidity?
     /// Creates the QR codes. With `nil`, the library creates them if it is installed.
     var qrCode: (@Sendable (String) throws -> QRCode)?
@@ -112,6 +113,8 @@ final class Terminal {
         world.copyInput = { try Data(input.utf8).write(to: URL(filePath: $0)) }
         world.replaceProcess = replacement
         world.askAgent = askAgent
+        // The socket would replace a descriptor of the test process.
+        world.prepareAgent = { program, _ in ["__agent", program] }
         world.delegation = delegation
         world.outputValidity = outputValidity
         if let qrCode { world.qrCode = qrCode }

@@ -1,43 +1,6 @@
-import AccountAgent
 import AgentProtocol
-import CLodgeAgent
 import CommandLineKit
-import LodgePlatform
-
-/// The process of the agent.
-enum AgentProcess {
-    /// The command line that runs the agent in this process. `agent run` with other words starts it again with these,
-    /// because Dispatch, once used, wakes the process every second.
-    static let words = ["agent", "run"]
-
-    /// Serves until a signal or `agent stop` ends the agent, and returns the exit status.
-    static func run() -> Int32 {
-        lodge_agent_protect_process()
-        guard let program = ProcessIdentity.programPath, let identity = ProcessIdentity() else {
-            return report(CommandError(.failed, "cannot start the agent", reason: "the path of lodge is unknown"))
-        }
-        let socket: Int32
-        let path: String?
-        do throws(ListeningSocket.Failure) {
-            (socket, path) = try ListeningSocket.open { () throws(AgentSocket.Problem) in
-                try AgentRules.socket(SystemCalls.variable)
-            }
-        } catch {
-            return report(CommandError(error))
-        }
-        AgentLoop(
-            listener: socket, path: path, program: program, identity: identity, version: Program.version,
-            rule: AgentRules.outputKey
-        ).run()
-        return 0
-    }
-
-    private static func report(_ error: CommandError) -> Int32 {
-        let text = error.lines(program: Program.name).joined(separator: "\n") + "\n"
-        text.withCString { _ = write(2, $0, strlen($0)) }
-        return error.status.rawValue
-    }
-}
+import LodgeAgent
 
 extension CommandError {
     init(_ failure: ListeningSocket.Failure) {

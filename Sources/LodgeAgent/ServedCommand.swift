@@ -1,12 +1,12 @@
 import AgentProtocol
 
 /// The command lines that an agent can run for a client.
-enum ServedCommand {
+package enum ServedCommand {
     /// Returns whether the agent may run a command line.
     ///
     /// The command must be the first word. The worker is another process, so the agent runs no command that starts
     /// another program on the terminal or reads a descriptor other than the standard streams.
-    static func isServed(
+    package static func isServed(
         _ arguments: [String], _ variable: (String) -> String?, isTerminal: (Int32) -> Bool
     ) -> Bool {
         guard let command = arguments.first, variable("LODGE_AGENT") != "off" else { return false }

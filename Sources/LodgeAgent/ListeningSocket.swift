@@ -2,25 +2,40 @@ import AgentProtocol
 import CLodgeAgent
 
 /// The socket on which the agent waits for clients.
-package enum ListeningSocket {
+package struct ListeningSocket {
     package enum Failure: Error, Equatable {
         case path(AgentSocket.Problem)
         case alreadyRunning(String)
         case system(String, path: String)
     }
 
-    /// Returns the socket of the service manager, otherwise creates one at the path.
-    package static func open(
-        at path: () throws(AgentSocket.Problem) -> String
-    ) throws(Failure) -> (socket: Int32, path: String?) {
-        if let inherited = inheritedSocket() { return (inherited, nil) }
+    private(set) var descriptor: Int32
+    /// The path of the socket that this process created, or `nil` if it belongs to a service manager.
+    let path: String?
+    /// The file whose lock keeps other agents from the path, or -1.
+    private(set) var lock: Int32
+
+    /// Creates a socket at the path, unless the service manager has passed one.
+    package init(at path: () throws(AgentSocket.Problem) -> String) throws(Failure) {
+        if let inherited = Self.inheritedSocket() {
+            (self.descriptor, self.path, lock) = (inherited, nil, -1)
+            return
+        }
         let created: String
         do throws(AgentSocket.Problem) {
             created = try path()
         } catch {
             throw .path(error)
         }
-        return (try create(at: created), created)
+        self.path = created
+        (descriptor, lock) = try Self.create(at: created)
+    }
+
+    /// Lets the program that replaces this process inherit the socket, as this descriptor, and the lock.
+    package mutating func passOn(as number: Int32) {
+        if lock >= 0 { lock = fcntl(lock, F_DUPFD, number + 1) }
+        if descriptor == number { _ = fcntl(number, F_SETFD, 0) } else { dup2(descriptor, number) }
+        descriptor = number
     }
 
     /// Returns the socket that systemd passed.
@@ -30,14 +45,13 @@ package enum ListeningSocket {
         let (process, count) = (SystemCalls.variable("LISTEN_PID"), SystemCalls.variable("LISTEN_FDS"))
         for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { unsetenv(name) }
         guard let process, process == "\(getpid())", let count = count.flatMap({ Int($0) }), count >= 1,
-            lodge_agent_is_listening(3)
+            lodge_agent_is_listening(AgentProcess.listener)
         else { return nil }
-        _ = fcntl(3, F_SETFD, FD_CLOEXEC)
-        return 3
+        return AgentProcess.listener
     }
 
     /// Creates the folder and the socket. Replaces the socket of an agent that has ended.
-    private static func create(at path: String) throws(Failure) -> Int32 {
+    private static func create(at path: String) throws(Failure) -> (socket: Int32, lock: Int32) {
         mkdir(AgentSocket.folder(of: path), 0o700)
         do throws(AgentSocket.Problem) {
             try AgentSocket.checkFolder(path)
@@ -58,7 +72,7 @@ package enum ListeningSocket {
         unlink(path)
         let socket = lodge_agent_listen(path)
         guard socket >= 0 else { throw .system(String(cString: strerror(errno)), path: path) }
-        return socket
+        return (socket, lock)
     }
 }
 

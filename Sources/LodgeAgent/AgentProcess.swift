@@ -1,0 +1,41 @@
+import AccountAgent
+import AgentProtocol
+import CLodgeAgent
+
+/// The process of the agent. `lodge agent run` opens its socket, and replaces itself with this process.
+///
+/// It must be another program, or the same one from its start, because Dispatch, once used, wakes a process every second.
+package enum AgentProcess {
+    /// The hidden command.
+    package static let command = "__agent"
+    /// The socket on which the agent listens. Service managers pass it as this descriptor, too.
+    package static let listener: Int32 = 3
+
+    /// Opens the socket for the agent that replaces this process, and returns the arguments of the agent.
+    ///
+    /// - Parameters:
+    ///   - program: The path of lodge, which the workers run.
+    ///   - path: Returns the path of the socket, unless a service manager has passed one.
+    package static func prepare(
+        program: String, version: String, path: () throws(AgentSocket.Problem) -> String
+    ) throws(ListeningSocket.Failure) -> [String] {
+        var socket = try ListeningSocket(at: path)
+        socket.passOn(as: listener)
+        return [command, program, version, socket.path ?? "", "\(socket.lock)"]
+    }
+
+    /// Serves until a signal or `agent stop` ends the agent, and returns the exit status.
+    package static func run(_ arguments: [String]) -> Int32 {
+        lodge_agent_protect_process()
+        guard arguments.count == 5, lodge_agent_is_listening(listener),
+            let identity = ProcessIdentity(program: arguments[1]), let lock = Int32(arguments[4])
+        else { return 2 }
+        // Workers must not inherit them.
+        for descriptor in [listener, lock] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        AgentLoop(
+            listener: listener, path: arguments[3].isEmpty ? nil : arguments[3], program: arguments[1],
+            identity: identity, version: arguments[2], rule: AgentRules.outputKey
+        ).run()
+        return 0
+    }
+}
