@@ -64,8 +64,8 @@ import Testing
         let modules = try FileManager.default.contentsOfDirectory(atPath: Self.root.path + "/Sources").sorted()
         #expect(modules.contains("lodge"))
         var hits: [Line] = []
-        // LocalProvider has pages and a client with the program's name.
-        for module in modules where !["lodge", "LocalProvider"].contains(module) {
+        // LodgeAgent and the launcher are parts of the program. LocalProvider has pages and a client with its name.
+        for module in modules where !["lodge", "LodgeAgent", "lodge-launcher", "LocalProvider"].contains(module) {
             // CommandLineKit parses the options of any program.
             let needles = ["LODGE_", "lodge"] + (module == "CommandLineKit" ? [] : ["--"])
             hits += try lines(of: "Sources/\(module)", with: needles).filter {
