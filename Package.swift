@@ -93,8 +93,7 @@ let package = Package(
             name: "lodge",
             dependencies: [
                 "AgentProtocol", "CLodgeAgent", "CommandLineKit", "Diagnostics", "DirectorySearch",
-                "FleetStorage", "HTTPExchange", "LocalProvider", "LodgeAgent",
-                "OAuth2Protocol",
+                "FleetStorage", "HTTPExchange", "JOSE", "LocalProvider", "LodgeAgent", "OAuth2Protocol",
                 "OAuth2AccountStore", "LodgePlatform", "StrictJSON", "TerminalBrowser",
             ]),
 

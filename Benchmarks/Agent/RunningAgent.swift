@@ -27,7 +27,7 @@ struct RunningAgent {
         let end = Seconds.elapsed + 30
         var status: AgentResponse?
         while status == nil, Seconds.elapsed < end {
-            status = try? AgentClient.ask("status", at: path)
+            status = try? AgentClient.ask(AgentRequest.line("status"), at: path)
             usleep(1000)
         }
         // An installation has the program behind a launcher.

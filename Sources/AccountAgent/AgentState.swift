@@ -1,52 +1,6 @@
 import AgentProtocol
 import StrictJSON
 
-/// The current time: the seconds since the system started, including a suspend, and the seconds since 1970.
-package struct AgentTime: Sendable, Equatable {
-    package var uptime: Double
-    package var wall: Double
-
-    package init(uptime: Double, wall: Double) { (self.uptime, self.wall) = (uptime, wall) }
-
-    /// Changes only if the clock is set.
-    var offset: Double { wall - uptime }
-}
-
-/// Something that happened to the agent.
-package enum AgentEvent: Sendable {
-    case connected(client: Int, user: Int64)
-    /// A line of a client without its end. The loop holds its descriptors.
-    case line(client: Int, [UInt8], descriptorCount: Int)
-    /// A client sent more bytes than a message may have.
-    case overflow(client: Int)
-    case disconnected(client: Int)
-    case workerSaid(worker: Int, WorkerResponse)
-    case workerEnded(worker: Int)
-    case tick
-    /// The system asks the agent to end.
-    case end
-}
-
-/// What the loop does for the agent.
-package enum AgentEffect: Sendable, Equatable {
-    case send(client: Int, AgentResponse)
-    /// Sends the remembered bytes of a slot.
-    case sendOutput(client: Int, slot: Int, byteCount: Int)
-    case close(client: Int)
-    /// Starts a worker with these variables.
-    case start(worker: Int, environment: [String])
-    /// Sends a request to a worker, with the descriptors of the client, or the null device if there is no client.
-    case run(worker: Int, WorkerRequest, line: [UInt8], client: Int?)
-    case signal(worker: Int, WorkerRequest)
-    /// Closes the connection to a worker, which ends when its command is finished.
-    case end(worker: Int)
-    /// Keeps the bytes that the worker has just sent in a slot.
-    case keep(worker: Int, slot: Int)
-    /// Overwrites the bytes of a slot.
-    case erase(slot: Int)
-    case exit
-}
-
 /// The decisions of the agent, which return effects instead of performing them.
 package struct AgentState {
     /// Returns the current state of a file.
@@ -63,8 +17,18 @@ package struct AgentState {
             case running(worker: Int)
         }
         var state: State
+        var process: Int64 = 0
         var request: CommandLineRequest?
         var line: [UInt8] = []
+        /// Whether the connection is the standard input and output of its command.
+        var isForwarded = false
+    }
+
+    private struct Listener {
+        var request: CommandLineRequest
+        var path: String
+        /// The uptime at which the socket is closed; `nil` if it is not.
+        var until: Double?
     }
 
     private struct Worker {
@@ -78,25 +42,10 @@ package struct AgentState {
             var isAhead: Bool
         }
         let environment: [String]
+        /// The number of the key that it has.
+        let keyNumber: Int
         var job: Job?
         var idleSince: Double
-    }
-
-    /// An output of a command, and when to run the command again.
-    private struct Output {
-        var slot: Int?
-        var value: RememberedOutput
-        var line: [UInt8]
-        var environment: [String]
-        var clockOffset: Double
-        var requested: Double
-        var requests = 1
-        var refreshed: Double
-        /// The uptime at which the agent runs the command again; `nil` if it does not.
-        var due: Double?
-        var failures = 0
-        /// Whether the command already ran again because a file had changed while it ran.
-        var hasSettled = false
     }
 
     /// The exit status of a command that needs a sign-in. Another refresh cannot help.
@@ -105,46 +54,64 @@ package struct AgentState {
     private let user: Int64
     private let identity: ProcessIdentity
     private let version: String
-    private let rule: OutputKeyRule
-    private let readFile: FileReader
-    private let random: Randomness
+    private let options: AgentOptions
+    private let standing: [CommandLineRequest]
     private let started: AgentTime
     private var clients: [Int: Client] = [:]
     private var workers: [Int: Worker] = [:]
-    private var outputs: [[String]: Output] = [:]
-    /// The keys of the outputs for lines of clients, because parsing a line takes longer than all other steps.
-    private var knownLines: [[UInt8]: [String]] = [:]
+    private var outputs: RememberedOutputs
+    private var listeners: [Int: Listener] = [:]
     private var nextWorker = 1
     private var nextJob: Int64 = 1
     private var nextOrder = 0
+    private var nextListener = 1
+    /// The number of the current key; 0 before the first key.
+    private var keyNumber = 0
+    private var hasKey = false
+    private var lastUse: Double
+    private var asleep: Double
+    /// The types and accounts about which the agent has notified the user.
+    private var notified: Set<[String]> = []
     package private(set) var isLocked = false
     private var isEnding = false
 
+    /// Creates the state of an agent that starts.
+    ///
+    /// - Parameter standing: The command lines that the agent runs before their outputs expire, without a client.
     package init(
-        user: Int64, identity: ProcessIdentity, version: String, rule: OutputKeyRule, now: AgentTime,
-        readFile: @escaping FileReader,
+        user: Int64, identity: ProcessIdentity, version: String, rule: OutputKeyRule, options: AgentOptions,
+        standing: [CommandLineRequest] = [], now: AgentTime, readFile: @escaping FileReader,
         random: @escaping Randomness
     ) {
         (self.user, self.identity, self.version, self.started) = (user, identity, version, now)
-        (self.rule, self.readFile, self.random) = (rule, readFile, random)
+        (self.options, self.standing, lastUse, asleep) = (options, standing, now.uptime, now.asleep)
+        outputs = RememberedOutputs(rule, readFile: readFile, random: random)
+        for request in standing { outputs.add(standing: request, now) }
     }
 
     /// The uptime of the next `tick`, or `nil` if the state changes only with an event.
     package var nextTick: Double? {
-        var times = clients.values.compactMap { client in
+        var next = Double.infinity
+        for client in clients.values {
             switch client.state {
-            case .waiting(let until), .accepted(let until): until
-            case .queued, .running: nil
+            case .waiting(let until), .accepted(let until): next = min(next, until)
+            case .queued, .running: break
             }
         }
-        times += workers.values.compactMap { $0.job == nil ? $0.idleSince + AgentLimits.idleWorker : nil }
-        // Without a free worker, the end of a command is the next event.
-        if !isLocked, !isEnding, backgroundCount < AgentLimits.backgroundWorkers,
-            workers.count < AgentLimits.workers || workers.values.contains(where: { $0.job == nil })
-        {
-            times += outputs.values.compactMap(\.due)
+        for worker in workers.values where worker.job == nil {
+            next = min(next, worker.idleSince + AgentLimits.idleWorker)
         }
-        return times.min()
+        for listener in listeners.values { next = min(next, listener.until ?? .infinity) }
+        if !isLocked, !isEnding {
+            if let limit = options.lockAfter { next = min(next, lastUse + limit) }
+            // Without a free worker, the end of a command is the next event.
+            if backgroundCount < AgentLimits.backgroundWorkers,
+                workers.count < AgentLimits.workers || workers.values.contains(where: { $0.job == nil })
+            {
+                next = min(next, outputs.nextDue ?? .infinity)
+            }
+        }
+        return next < .infinity ? next : nil
     }
 
     /// Whether the loop should accept a connection.
@@ -152,15 +119,25 @@ package struct AgentState {
 
     /// Returns the effects of an event.
     ///
-    /// - Parameter program: The identity of the program file at its path, which an upgrade replaces.
-    package mutating func handle(_ event: AgentEvent, _ now: AgentTime, program: String?) -> [AgentEffect] {
+    /// - Parameter isReplaced: Whether an upgrade has replaced the program file.
+    package mutating func handle(_ event: AgentEvent, _ now: AgentTime, isReplaced: Bool = false) -> [AgentEffect] {
         var effects: [AgentEffect] = []
+        if now.asleep > asleep + 1 {
+            if options.locksOnSleep { lock(&effects) }
+            outputs.spreadDue(now)
+        }
+        asleep = max(asleep, now.asleep)
         switch event {
-        case .connected(let client, let peer):
-            guard peer == user else { return [.close(client: client)] }
-            clients[client] = Client(state: .waiting(until: now.uptime + AgentLimits.firstMessage))
+        case .connected(let client, let peer, let process, let listener):
+            guard peer == user else { return effects + [.close(client: client)] }
+            if let listener {
+                connect(client, process, listeners[listener], now, &effects)
+            } else {
+                clients[client] = Client(
+                    state: .waiting(until: now.uptime + AgentLimits.firstMessage), process: process)
+            }
         case .line(let client, let line, let count):
-            if program != identity.program { isEnding = true }
+            if isReplaced { isEnding = true }
             receive(line, count, from: client, now, &effects)
         case .overflow(let client): drop(client, &effects)
         case .disconnected(let client): drop(client, &effects)
@@ -178,11 +155,27 @@ package struct AgentState {
 
     // MARK: Clients
 
+    /// Runs the command of a listener for a connection.
+    private mutating func connect(
+        _ client: Int, _ process: Int64, _ listener: Listener?, _ now: AgentTime, _ effects: inout [AgentEffect]
+    ) {
+        guard let listener, !isLocked, !isEnding else {
+            effects.append(.close(client: client))
+            return
+        }
+        lastUse = now.uptime
+        nextOrder += 1
+        clients[client] = Client(
+            state: .queued(order: nextOrder), process: process, request: listener.request,
+            line: listener.request.line, isForwarded: true)
+        startQueued(now, &effects)
+    }
+
     private mutating func receive(
         _ line: [UInt8], _ descriptorCount: Int, from client: Int, _ now: AgentTime, _ effects: inout [AgentEffect]
     ) {
         guard let state = clients[client]?.state else { return }
-        if case .waiting = state, !isLocked, !isEnding, let key = knownLines[line],
+        if case .waiting = state, !isLocked, !isEnding, let key = outputs.key(ofLine: line),
             respond(fromOutput: key, to: client, now, &effects)
         {
             return
@@ -207,28 +200,64 @@ package struct AgentState {
         }
         switch request {
         case .run(let request)?:
-            guard request.identity.program == identity.program, !isEnding,
-                Self.samePlace(request.identity.place, identity.place)
-            else { return finish(client, .notMine, now, &effects) }
+            guard isMine(request) else { return finish(client, .notMine, now, &effects) }
             if isLocked { return finish(client, .locked, now, &effects) }
             run(request, line, client, now, &effects)
+        case .listen(let request, let path, let until)?:
+            guard isMine(request) else { return finish(client, .notMine, now, &effects) }
+            if isLocked { return finish(client, .locked, now, &effects) }
+            guard descriptorCount == 1, listeners.count < AgentLimits.listeners, until > now.wall else {
+                return drop(client, &effects)
+            }
+            effects.append(.listen(client: client, listener: nextListener, path: path))
+            add(request, path, until: min(until - now.wall, AgentLimits.listening) + now.uptime)
+            finish(client, .done, now, &effects)
         case .status?: finish(client, .status(status(now)), now, &effects)
         case .lock?:
-            isLocked = true
-            eraseAll(&effects)
-            for (number, worker) in workers where worker.job == nil {
-                workers[number] = nil
-                effects.append(.end(worker: number))
-            }
+            lock(&effects)
             finish(client, .done, now, &effects)
-        case .unlock?:
-            isLocked = false
+        case .unlock(let store)?:
+            guard descriptorCount == (store == nil ? 0 : 1) else { return drop(client, &effects) }
+            if let store {
+                hasKey = true
+                keyNumber += 1
+                effects.append(.keepKey(client: client, store: store))
+                endIdleWorkers(&effects)
+            }
+            if isLocked {
+                isLocked = false
+                for request in standing { outputs.add(standing: request, now) }
+            }
+            lastUse = now.uptime
             finish(client, .done, now, &effects)
         case .stop?:
             finish(client, .done, now, &effects)
             isEnding = true
         case .streams?, .signal?, nil: drop(client, &effects)
         }
+    }
+
+    /// Adds a socket that another program uses, and returns its number.
+    @discardableResult
+    package mutating func add(_ request: CommandLineRequest, _ path: String, until: Double?) -> Int {
+        defer { nextListener += 1 }
+        listeners[nextListener] = Listener(request: request, path: path, until: until)
+        return nextListener
+    }
+
+    private mutating func lock(_ effects: inout [AgentEffect]) {
+        guard !isLocked else { return }
+        isLocked = true
+        effects += outputs.eraseAll()
+        if hasKey { effects.append(.eraseKey) }
+        hasKey = false
+        if !options.files.isEmpty { effects.append(.removeFiles) }
+        endIdleWorkers(&effects)
+    }
+
+    private func isMine(_ request: CommandLineRequest) -> Bool {
+        request.identity.program == identity.program && !isEnding
+            && Self.samePlace(request.identity.place, identity.place)
     }
 
     /// Returns whether two places have the same root folder and network. The current folder is checked by the worker.
@@ -241,21 +270,13 @@ package struct AgentState {
         _ request: CommandLineRequest, _ line: [UInt8], _ client: Int, _ now: AgentTime,
         _ effects: inout [AgentEffect]
     ) {
-        let key = request.outputKey(rule)
-        if outputs[key] != nil {
-            // The latest environment, in case another variable changed.
-            outputs[key]?.line = line
-            outputs[key]?.environment = request.libraryEnvironment
-            if respond(fromOutput: key, to: client, now, &effects) {
-                if knownLines.count >= AgentLimits.outputs { knownLines = [:] }
-                knownLines[line] = key
-                return
-            }
-            outputs[key]?.requests += 1
-            outputs[key]?.requested = now.uptime
-        }
-        clients[client] = Client(
-            state: .accepted(until: now.uptime + AgentLimits.firstMessage), request: request, line: line)
+        let key = outputs.key(of: request)
+        outputs.note(request, line, of: key)
+        if respond(fromOutput: key, to: client, now, &effects) { return outputs.note(line, of: key) }
+        lastUse = now.uptime
+        clients[client]?.state = .accepted(until: now.uptime + AgentLimits.firstMessage)
+        clients[client]?.request = request
+        clients[client]?.line = line
         effects.append(.send(client: client, .accepted))
     }
 
@@ -263,25 +284,18 @@ package struct AgentState {
     private mutating func respond(
         fromOutput key: [String], to client: Int, _ now: AgentTime, _ effects: inout [AgentEffect]
     ) -> Bool {
-        guard let output = outputs[key], let slot = output.slot, isValid(output, now) else { return false }
-        outputs[key]?.requests += 1
-        outputs[key]?.requested = now.uptime
+        guard let output = outputs.request(key, now) else { return false }
+        lastUse = now.uptime
         clients[client]?.state = .waiting(until: now.uptime + AgentLimits.idleConnection)
-        effects.append(.sendOutput(client: client, slot: slot, byteCount: output.value.byteCount))
+        effects.append(.sendOutput(client: client, slot: output.slot, byteCount: output.byteCount))
         return true
-    }
-
-    private func isValid(_ output: Output, _ now: AgentTime) -> Bool {
-        now.wall < output.value.validUntil && abs(now.offset - output.clockOffset) < 1
-            && output.value.files.allSatisfy { readFile($0) == $0 }
     }
 
     private mutating func finish(
         _ client: Int, _ response: AgentResponse, _ now: AgentTime, _ effects: inout [AgentEffect]
     ) {
-        guard clients[client] != nil else { return }
-        clients[client] = Client(state: .waiting(until: now.uptime + AgentLimits.idleConnection))
-        effects.append(.send(client: client, response))
+        release(client: client, now, &effects)
+        if clients[client] != nil { effects.append(.send(client: client, response)) }
     }
 
     /// Ends a connection, and the command of a client that has left. The second signal ends a worker that waits for a
@@ -311,7 +325,7 @@ package struct AgentState {
             clients[number]?.state = .running(worker: worker)
             start(
                 Worker.Job(
-                    id: 0, client: number, key: request.outputKey(rule), line: client.line, isBackground: false,
+                    id: 0, client: number, key: outputs.key(of: request), line: client.line, isBackground: false,
                     isAhead: false), on: worker, validity: nil, &effects)
         }
     }
@@ -325,8 +339,10 @@ package struct AgentState {
         workers[worker]?.job = job
         effects.append(
             .run(
-                worker: worker, .run(id: job.id, byteCount: job.line.count, validity: validity), line: job.line,
-                client: job.client))
+                worker: worker,
+                .run(
+                    id: job.id, byteCount: job.line.count, validity: validity,
+                    process: job.client.flatMap { clients[$0]?.process } ?? 0), line: job.line, client: job.client))
     }
 
     /// Returns a worker with this environment and without a command, and starts one if there are not too many.
@@ -334,7 +350,8 @@ package struct AgentState {
         _ environment: [String], _ now: AgentTime, _ effects: inout [AgentEffect]
     ) -> Int? {
         let idle = workers.filter { $0.value.job == nil }
-        if let found = idle.filter({ $0.value.environment == environment }).keys.min() { return found }
+        let suitable = idle.filter { $0.value.environment == environment && $0.value.keyNumber == keyNumber }
+        if let found = suitable.keys.min() { return found }
         if workers.count >= AgentLimits.workers {
             guard let oldest = idle.min(by: { $0.value.idleSince < $1.value.idleSince })?.key else { return nil }
             workers[oldest] = nil
@@ -342,7 +359,7 @@ package struct AgentState {
         }
         let number = nextWorker
         nextWorker += 1
-        workers[number] = Worker(environment: environment, idleSince: now.uptime)
+        workers[number] = Worker(environment: environment, keyNumber: keyNumber, idleSince: now.uptime)
         effects.append(.start(worker: number, environment: environment))
         return number
     }
@@ -355,30 +372,59 @@ package struct AgentState {
         case .declined(let id):
             guard id == job.id else { return }
             release(number, now)
-            if let client = job.client { release(client: client, now) }
-            forget(job.key, &effects)
-            startQueued(now, &effects)
+            if let client = job.client { release(client: client, now, &effects) }
+            effects += outputs.forget(job.key)
         case .exit(let id, let status, let output):
             guard id == job.id else { return }
             release(number, now)
             if let output {
                 remember(output, of: job, worker: number, now, &effects)
-            } else if job.isBackground, status != Self.signInNeeded {
-                retry(job.key, now)
+            } else if job.isBackground {
+                fail(job, status, now, &effects)
             }
-            if let client = job.client { release(client: client, now) }
+            if let client = job.client { release(client: client, now, &effects) }
             if isLocked {
                 workers[number] = nil
                 effects.append(.end(worker: number))
             }
-            startQueued(now, &effects)
         }
+        startQueued(now, &effects)
+    }
+
+    private mutating func remember(
+        _ value: RememberedOutput, of job: Worker.Job, worker: Int, _ now: AgentTime, _ effects: inout [AgentEffect]
+    ) {
+        guard !isLocked, !isEnding, let request = CommandLineRequest(line: job.line) else { return }
+        notified.remove([value.type, value.account])
+        effects += outputs.remember(
+            value, of: job.key, job.line, environment: request.libraryEnvironment, isAhead: job.isAhead,
+            worker: worker, now)
+    }
+
+    /// Handles a refresh that failed while no client waited.
+    private mutating func fail(
+        _ job: Worker.Job, _ status: Int32, _ now: AgentTime, _ effects: inout [AgentEffect]
+    ) {
+        guard let entry = outputs[job.key] else { return }
+        if status != Self.signInNeeded || entry.isStanding { outputs.retry(job.key, now) }
+        guard status == Self.signInNeeded, !entry.value.type.isEmpty,
+            notified.insert([entry.value.type, entry.value.account]).inserted,
+            let request = CommandLineRequest(line: job.line)
+        else { return }
+        effects.append(
+            .notify(type: entry.value.type, account: entry.value.account, environment: request.environment))
     }
 
     /// Waits for another request of a client. The worker reports the result to it.
-    private mutating func release(client: Int, _ now: AgentTime) {
-        guard clients[client] != nil else { return }
-        clients[client] = Client(state: .waiting(until: now.uptime + AgentLimits.idleConnection))
+    private mutating func release(client: Int, _ now: AgentTime, _ effects: inout [AgentEffect]) {
+        guard let found = clients[client] else { return }
+        if found.isForwarded {
+            clients[client] = nil
+            effects.append(.close(client: client))
+            return
+        }
+        clients[client] = Client(
+            state: .waiting(until: now.uptime + AgentLimits.idleConnection), process: found.process)
     }
 
     private mutating func release(_ worker: Int, _ now: AgentTime) {
@@ -392,84 +438,14 @@ package struct AgentState {
         if let client = job.client, clients.removeValue(forKey: client) != nil {
             effects.append(.close(client: client))
         }
-        if job.isBackground { retry(job.key, now) }
+        if job.isBackground { outputs.retry(job.key, now) }
     }
 
-    // MARK: Outputs
-
-    private mutating func remember(
-        _ value: RememberedOutput, of job: Worker.Job, worker: Int, _ now: AgentTime, _ effects: inout [AgentEffect]
-    ) {
-        guard !isLocked, !isEnding, let request = CommandLineRequest(line: job.line) else { return }
-        let previous = outputs[job.key]
-        if previous == nil, outputs.count >= AgentLimits.outputs,
-            let oldest = outputs.min(by: { $0.value.requested < $1.value.requested })?.key
-        {
-            forget(oldest, &effects)
+    private mutating func endIdleWorkers(_ effects: inout [AgentEffect]) {
+        for (number, worker) in workers where worker.job == nil {
+            workers[number] = nil
+            effects.append(.end(worker: number))
         }
-        var output = Output(
-            slot: previous?.slot, value: value, line: job.line, environment: request.libraryEnvironment,
-            clockOffset: now.offset, requested: previous?.requested ?? now.uptime, refreshed: now.uptime)
-        output.requests = previous?.requests ?? 1
-        let isSame = previous?.value.expiry == value.expiry
-        if isSame, let previous {
-            (output.refreshed, output.failures) = (previous.refreshed, previous.failures)
-        }
-        if value.files.allSatisfy({ readFile($0) == $0 }), now.wall < value.validUntil {
-            let slot = previous?.slot ?? freeSlot
-            output.slot = slot
-            effects.append(.keep(worker: worker, slot: slot))
-        } else {
-            if let slot = previous?.slot { effects.append(.erase(slot: slot)) }
-            output.slot = nil
-        }
-        if output.slot == nil, previous?.hasSettled != true, now.wall < value.validUntil {
-            // The command itself saved a new token. Another run reads it.
-            output.hasSettled = true
-            output.due = now.uptime
-        } else if job.isAhead, isSame {
-            // The provider did not issue another token.
-            output.failures += 1
-            output.due = now.uptime + delay(afterFailures: output.failures)
-        } else {
-            output.due = isSame && previous?.slot != nil ? previous?.due : due(value, now)
-        }
-        outputs[job.key] = output
-    }
-
-    private var freeSlot: Int {
-        let used = Set(outputs.values.compactMap(\.slot))
-        return (0...).first { !used.contains($0) } ?? 0
-    }
-
-    /// Returns the time of the next refresh: before callers would wait for it, and at different times for different
-    /// accounts.
-    private func due(_ value: RememberedOutput, _ now: AgentTime) -> Double? {
-        guard value.expiry != nil else { return nil }
-        let spread = random() * value.lifetime / 20
-        let wall = min(value.validUntil - value.lifetime / 10, value.refreshTime ?? .infinity) - spread
-        return max(wall, now.wall + 1) - now.offset
-    }
-
-    private func delay(afterFailures count: Int) -> Double {
-        let delay = min(AgentLimits.lastRetry, AgentLimits.firstRetry * Double(1 << min(count - 1, 10)))
-        return delay * (1 + random() / 4)
-    }
-
-    private mutating func retry(_ key: [String], _ now: AgentTime) {
-        guard var output = outputs[key] else { return }
-        output.failures += 1
-        output.due = now.uptime + delay(afterFailures: output.failures)
-        outputs[key] = output
-    }
-
-    private mutating func forget(_ key: [String], _ effects: inout [AgentEffect]) {
-        if let slot = outputs.removeValue(forKey: key)?.slot { effects.append(.erase(slot: slot)) }
-    }
-
-    private mutating func eraseAll(_ effects: inout [AgentEffect]) {
-        knownLines = [:]
-        for key in outputs.keys { forget(key, &effects) }
     }
 
     // MARK: Time
@@ -486,24 +462,22 @@ package struct AgentState {
             workers[number] = nil
             effects.append(.end(worker: number))
         }
+        for (number, listener) in listeners where listener.until.map({ $0 <= now.uptime }) ?? false {
+            listeners[number] = nil
+            effects.append(.closeListener(number))
+        }
         guard !isLocked, !isEnding else { return }
-        let due = outputs.filter { $0.value.due.map { $0 <= now.uptime } ?? false }
-            .sorted { ($0.value.due ?? 0) < ($1.value.due ?? 0) }
-        for (key, output) in due {
-            guard output.requested + AgentLimits.interest > now.uptime else {
-                forget(key, &effects)
-                continue
-            }
+        if let limit = options.lockAfter, lastUse + limit <= now.uptime { return lock(&effects) }
+        for (key, entry) in outputs.takeDue(now, &effects) {
             guard backgroundCount < AgentLimits.backgroundWorkers,
-                let worker = freeWorker(output.environment, now, &effects)
+                let worker = freeWorker(entry.environment, now, &effects)
             else { return }
-            outputs[key]?.due = nil
-            // A run after a change of the files only reads the saved token.
-            let isAhead = !(output.hasSettled && output.slot == nil)
+            outputs.start(key)
             start(
                 Worker.Job(
-                    id: 0, client: nil, key: key, line: output.line, isBackground: true, isAhead: isAhead),
-                on: worker, validity: isAhead ? output.value.expiry.map { max(0, $0 - now.wall) + 1 } : nil, &effects)
+                    id: 0, client: nil, key: key, line: entry.line, isBackground: true, isAhead: entry.isAhead),
+                on: worker, validity: entry.isAhead ? entry.value.expiry.map { max(0, $0 - now.wall) + 1 } : nil,
+                &effects)
         }
     }
 
@@ -512,29 +486,25 @@ package struct AgentState {
             workers.values.contains { $0.job != nil }
             || clients.values.contains { if case .waiting = $0.state { false } else { true } }
         guard !isBusy else { return }
-        eraseAll(&effects)
+        effects += outputs.eraseAll()
+        if !options.files.isEmpty { effects.append(.removeFiles) }
         effects.append(.exit)
     }
 
     // MARK: Status
 
     private func status(_ now: AgentTime) -> JSONObject {
-        func whole(_ value: Double) -> JSONValue { .integer(Int64(value.rounded())) }
-        let tokens = outputs.values.sorted { ($0.value.account, $0.value.type) < ($1.value.account, $1.value.type) }
-        return [
+        [
             "version": .string(version), "process": .integer(Int64(getpid())), "locked": .bool(isLocked),
-            "started": whole(now.wall - (now.uptime - started.uptime)),
+            "key": .bool(hasKey),
+            "started": .integer(Int64((now.wall - (now.uptime - started.uptime)).rounded())),
             "workers": .integer(Int64(workers.count)), "busy": .integer(Int64(workers.values.count { $0.job != nil })),
-            "outputs": .array(
-                tokens.map { output in
+            "outputs": outputs.status(now),
+            "listeners": .array(
+                listeners.sorted { $0.key < $1.key }.map { _, listener in
                     [
-                        "account": .string(output.value.account), "type": .string(output.value.type),
-                        "state": .string(isValid(output, now) ? "fresh" : "changed"),
-                        "refreshed": whole(output.refreshed + now.offset),
-                        "due": output.due.map { whole($0 + now.offset) } ?? .null,
-                        "requests": .integer(Int64(output.requests)),
-                        "requested": whole(output.requested + now.offset),
-                        "failures": .integer(Int64(output.failures)),
+                        "path": .string(listener.path),
+                        "until": listener.until.map { .integer(Int64(($0 + now.offset).rounded())) } ?? .null,
                     ]
                 }),
         ]

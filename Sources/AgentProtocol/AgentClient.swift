@@ -27,7 +27,7 @@ package enum AgentClient {
     }
 
     /// Returns the state of this process, or `nil` if a worker could not have the same state.
-    private static func currentRequest(_ arguments: [String], _ program: String) -> CommandLineRequest? {
+    package static func currentRequest(_ arguments: [String], _ program: String) -> CommandLineRequest? {
         var environment: [String] = []
         var next = environ
         while let variable = next.pointee {
@@ -115,14 +115,18 @@ package enum AgentClient {
     }
 
     /// Sends a request to the agent itself and returns its response.
-    package static func ask(_ word: String, at path: String) throws(AgentSocket.Problem) -> AgentResponse? {
+    package static func ask(
+        _ line: [UInt8], descriptors: [Int32] = [], at path: String
+    ) throws(AgentSocket.Problem) -> AgentResponse? {
         let socket = try AgentSocket.connect(to: path)
         lodge_agent_set_receive_limit(socket, AgentLimits.firstResponse)
-        return response(to: word, AgentConnection(socket))
+        return response(to: line, descriptors, AgentConnection(socket))
     }
 
-    private static func response(to word: String, _ connection: consuming AgentConnection) -> AgentResponse? {
-        guard connection.send(AgentRequest.line(word)) else { return nil }
+    private static func response(
+        to line: [UInt8], _ descriptors: [Int32], _ connection: consuming AgentConnection
+    ) -> AgentResponse? {
+        guard connection.send(line, descriptors: descriptors) else { return nil }
         return connection.line().flatMap { AgentResponse($0) }
     }
 }

@@ -8,7 +8,14 @@ package enum AgentLimits {
     /// The maximum size of an output that the agent remembers, in bytes.
     package static let output = 8 * 1024
     package static let outputs = 64
+    /// The maximum size of the store's key in any encoding, in bytes.
+    package static let key = 64
     package static let workers = 4
+    /// The maximum number of sockets that other programs use, and their longest time.
+    package static let listeners = 8
+    package static let listening = 30 * 86_400.0
+    /// The time in which the refreshes start that were due during a suspend.
+    package static let spreadAfterSuspend = 30.0
     /// The standard streams of a client, and the pipe on which the worker reports.
     package static let descriptors = 4
     /// The maximum number of workers that refresh tokens while no client waits.

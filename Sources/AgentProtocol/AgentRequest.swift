@@ -22,8 +22,12 @@ package enum AgentRequest: Sendable, Equatable {
     case run(CommandLineRequest)
     case status
     case lock
-    case unlock
+    /// Serve commands again. With the key of a store, a descriptor comes with the message from which it can be read.
+    case unlock(store: String?)
     case stop
+    /// Run the command line for each connection to the listening socket whose descriptor comes with the message, until a
+    /// time in seconds since 1970. Its standard input and output are the connection.
+    case listen(CommandLineRequest, path: String, until: Double)
     /// The standard streams for the accepted command line, and the pipe of ``CommandReport``. The descriptors come with
     /// the message.
     case streams
@@ -49,8 +53,14 @@ package enum AgentRequest: Sendable, Equatable {
             self = .run(request)
         case "status": self = .status
         case "lock": self = .lock
-        case "unlock": self = .unlock
+        case "unlock": self = .unlock(store: object["store"]?.string)
         case "stop": self = .stop
+        case "listen":
+            guard let request = CommandLineRequest(object), let path = object["path"]?.string,
+                path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0),
+                let until = object["until"]?.number?.double
+            else { return nil }
+            self = .listen(request, path: path, until: until)
         default: return nil
         }
     }
@@ -60,6 +70,13 @@ package enum AgentRequest: Sendable, Equatable {
     /// Returns the line of a request that is only a word.
     package static func line(_ word: String) -> [UInt8] {
         AgentLine.bytes(["protocol": .integer(AgentLimits.protocolVersion), "ask": .string(word)])
+    }
+
+    /// Returns the line of ``unlock(store:)`` with the key of this store.
+    package static func unlockLine(store: String) -> [UInt8] {
+        AgentLine.bytes([
+            "protocol": .integer(AgentLimits.protocolVersion), "ask": "unlock", "store": .string(store),
+        ])
     }
 }
 
@@ -100,7 +117,19 @@ package struct CommandLineRequest: Sendable, Equatable {
             identity: ProcessIdentity(program: program, place: place))
     }
 
-    package var line: [UInt8] {
+    /// The line of ``AgentRequest/run(_:)``.
+    package var line: [UInt8] { line(asking: "\"run\"") }
+
+    /// Returns the line of ``AgentRequest/listen(_:path:until:)``.
+    package func listenLine(path: String, until: Double) -> [UInt8] {
+        let options: JSONObject = [
+            "path": .string(path), "until": JSONNumber(until).map { .number($0) } ?? .null,
+        ]
+        let members = JSONValue.object(options).serialized().dropFirst().dropLast()
+        return line(asking: "\"listen\"," + String(decoding: members, as: UTF8.self))
+    }
+
+    private func line(asking words: String) -> [UInt8] {
         // Written without an intermediate value: the client of a remembered output does little else.
         var bytes: [UInt8] = []
         bytes.reserveCapacity(8192)
@@ -119,7 +148,7 @@ package struct CommandLineRequest: Sendable, Equatable {
             write(words.isEmpty ? "[]" : "]")
         }
         write(
-            "{\"protocol\":\(AgentLimits.protocolVersion),\"ask\":\"run\",\"umask\":\(umask),\"terminals\":\(terminals)"
+            "{\"protocol\":\(AgentLimits.protocolVersion),\"ask\":\(words),\"umask\":\(umask),\"terminals\":\(terminals)"
         )
         write(",\"program\":", identity.program)
         write(",\"place\":", identity.place)
@@ -205,7 +234,7 @@ package struct ProcessIdentity: Sendable, Equatable {
     }
 
     package static func program(at path: String) -> String? {
-        SystemCalls.status(path).map { "\($0.st_dev):\($0.st_ino):\(SystemCalls.changeTime($0))" }
+        FileStamp(reading: path, .file).state?.text
     }
 
     /// The root folder, the current folder and the network of this process.

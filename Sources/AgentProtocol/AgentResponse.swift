@@ -37,13 +37,18 @@ package enum AgentResponse: Sendable, Equatable {
     package var line: [UInt8] {
         switch self {
         case .accepted: AgentLine.bytes(["accepted": true])
-        case .output(let count): AgentLine.bytes(["output": .integer(Int64(count))])
+        case .output(let count): Self.outputLine(byteCount: count)
         case .notMine: AgentLine.bytes(["notMine": true])
         case .locked: AgentLine.bytes(["locked": true])
         case .done: AgentLine.bytes(["done": true])
         case .status(let status): AgentLine.bytes(["status": .object(status)])
         }
     }
+}
+
+extension AgentResponse {
+    /// Returns the line of ``output(byteCount:)``, without the cost of a JSON writer.
+    package static func outputLine(byteCount: Int) -> [UInt8] { outputStart + "\(byteCount)}\n".utf8 }
 }
 
 /// How long an output remains valid.
@@ -79,10 +84,11 @@ package struct RememberedOutput: Sendable, Equatable {
             let files = object["files"]?.array
         else { return nil }
         let stamps = files.compactMap { file -> FileStamp? in
-            guard let path = file.object?["path"]?.string, let state = file.object?["state"]?.string,
+            guard let path = file.object?["path"]?.string, let text = file.object?["state"]?.string,
                 let kind = file.object?["kind"]?.string.flatMap(FileStamp.Kind.init)
             else { return nil }
-            return FileStamp(path: path, kind: kind, state: state)
+            let state = FileStamp.State(text)
+            return state == nil && !text.isEmpty ? nil : FileStamp(path: path, kind: kind, state: state)
         }
         guard stamps.count == files.count else { return nil }
         self.init(
@@ -99,7 +105,10 @@ package struct RememberedOutput: Sendable, Equatable {
             "account": .string(account), "type": .string(type),
             "files": .array(
                 files.map {
-                    ["path": .string($0.path), "kind": .string($0.kind.rawValue), "state": .string($0.state)]
+                    [
+                        "path": .string($0.path), "kind": .string($0.kind.rawValue),
+                        "state": .string($0.state?.text ?? ""),
+                    ]
                 }),
         ]
     }
@@ -108,8 +117,8 @@ package struct RememberedOutput: Sendable, Equatable {
 /// A message from the resident to a worker. The descriptors of the client's standard streams come with `run`.
 package enum WorkerRequest: Sendable, Equatable {
     /// The line of the client follows. `validity` is a time in seconds that a token must remain valid, for a refresh
-    /// ahead of time.
-    case run(id: Int64, byteCount: Int, validity: Double?)
+    /// ahead of time. `process` is the ID of the client's process, or 0.
+    case run(id: Int64, byteCount: Int, validity: Double?, process: Int64 = 0)
     case signal(id: Int64, number: Int32)
 
     package init?(_ line: some Sequence<UInt8>) {
@@ -117,7 +126,9 @@ package enum WorkerRequest: Sendable, Equatable {
         if let number = object["signal"]?.number?.int64, (1...64).contains(number) {
             self = .signal(id: id, number: Int32(number))
         } else if let count = object["run"]?.number?.int64, (1...Int64(AgentLimits.message)).contains(count) {
-            self = .run(id: id, byteCount: Int(count), validity: object["validity"]?.number?.double)
+            self = .run(
+                id: id, byteCount: Int(count), validity: object["validity"]?.number?.double,
+                process: object["process"]?.number?.int64 ?? 0)
         } else {
             return nil
         }
@@ -125,8 +136,10 @@ package enum WorkerRequest: Sendable, Equatable {
 
     package var line: [UInt8] {
         switch self {
-        case .run(let id, let count, let validity):
-            var object: JSONObject = ["id": .integer(id), "run": .integer(Int64(count))]
+        case .run(let id, let count, let validity, let process):
+            var object: JSONObject = [
+                "id": .integer(id), "run": .integer(Int64(count)), "process": .integer(process),
+            ]
             if let validity = validity.flatMap(JSONNumber.init) { object.append("validity", .number(validity)) }
             return AgentLine.bytes(object)
         case .signal(let id, let number):
@@ -174,6 +187,8 @@ package enum AgentWorkerName {
     package static let command = "__agent-worker"
     /// The descriptor of the connection to the resident.
     package static let channel: Int32 = 3
+    /// The descriptor from which the worker reads a key if its argument names the store of the key.
+    package static let key: Int32 = 4
 }
 
 /// The result of a command, which the worker writes to the pipe of the client.

@@ -49,7 +49,7 @@ package enum AgentSocket {
         guard status.st_uid == geteuid() else { throw .otherUser(path) }
         let socket = lodge_agent_connect(path)
         guard socket >= 0 else { throw .notListening(path) }
-        guard lodge_agent_peer_user(socket) == Int64(geteuid()) else {
+        guard lodge_agent_peer_user(socket, nil) == Int64(geteuid()) else {
             close(socket)
             throw .otherUser(path)
         }

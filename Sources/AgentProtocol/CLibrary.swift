@@ -1,5 +1,7 @@
 // This module uses neither Foundation nor Dispatch: both would start threads and cost milliseconds.
 
+import CLodgeAgent
+
 #if canImport(Glibc)
     @_exported import Glibc
 #elseif canImport(Musl)
@@ -27,12 +29,22 @@ package enum SystemCalls {
         return stat(path, &status) == 0 ? status : nil
     }
 
+    /// Starts a program in its own session, with the null device as its standard streams. The descriptors get the numbers 3
+    /// and 4. Returns its process ID, or -1 as an error.
+    @discardableResult
+    package static func start(_ words: [String], _ environment: [String], _ descriptors: [Int32] = []) -> pid_t {
+        let arguments = words.map { strdup($0) } + [nil]
+        let variables = environment.map { strdup($0) } + [nil]
+        defer { for word in arguments + variables { free(word) } }
+        return lodge_agent_start(words[0], arguments, variables, descriptors, Int32(descriptors.count))
+    }
+
     /// Returns the change time of a file's content and permissions.
-    package static func changeTime(_ status: stat) -> String {
+    package static func changeTime(_ status: stat) -> timespec {
         #if canImport(Darwin)
-            "\(status.st_ctimespec.tv_sec).\(status.st_ctimespec.tv_nsec)"
+            status.st_ctimespec
         #else
-            "\(status.st_ctim.tv_sec).\(status.st_ctim.tv_nsec)"
+            status.st_ctim
         #endif
     }
 }

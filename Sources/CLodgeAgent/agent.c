@@ -100,10 +100,18 @@ void lodge_agent_make_nonblocking(int descriptor) {
     fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
 }
 
+void lodge_agent_make_blocking(int descriptor) {
+    fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+}
+
 int lodge_agent_accept(int socket) {
+#ifdef __linux__
+    return accept4(socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+#else
     int descriptor = prepared(accept(socket, NULL, NULL));
     if (descriptor >= 0) lodge_agent_make_nonblocking(descriptor);
     return descriptor;
+#endif
 }
 
 int lodge_agent_pair(int sockets[2]) {
@@ -121,14 +129,17 @@ bool lodge_agent_is_listening(int socket) {
     return getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value != 0;
 }
 
-int64_t lodge_agent_peer_user(int socket) {
+int64_t lodge_agent_peer_user(int socket, pid_t *process) {
 #ifdef __linux__
     struct ucred peer;
     socklen_t size = sizeof peer;
-    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? (int64_t)peer.uid : -1;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return -1;
+    if (process) *process = peer.pid;
+    return (int64_t)peer.uid;
 #else
     uid_t user;
     gid_t group;
+    if (process) *process = 0;
     return getpeereid(socket, &user, &group) == 0 ? (int64_t)user : -1;
 #endif
 }
@@ -156,6 +167,15 @@ ssize_t lodge_agent_send(int socket, const void *bytes, size_t count, const int 
         header->cmsg_len = CMSG_LEN(sizeof(int) * descriptor_count);
         memcpy(CMSG_DATA(header), descriptors, sizeof(int) * descriptor_count);
     }
+    ssize_t sent;
+    do sent = sendmsg(socket, &message, SEND_FLAGS);
+    while (sent < 0 && errno == EINTR);
+    return sent;
+}
+
+ssize_t lodge_agent_send_two(int socket, const void *first, size_t first_count, const void *second, size_t second_count) {
+    struct iovec content[] = {{(void *)first, first_count}, {(void *)second, second_count}};
+    struct msghdr message = {.msg_iov = content, .msg_iovlen = 2};
     ssize_t sent;
     do sent = sendmsg(socket, &message, SEND_FLAGS);
     while (sent < 0 && errno == EINTR);
@@ -209,6 +229,14 @@ double lodge_agent_uptime(void) {
 #endif
 }
 
+double lodge_agent_awake_time(void) {
+#ifdef CLOCK_UPTIME_RAW
+    return seconds(CLOCK_UPTIME_RAW);
+#else
+    return seconds(CLOCK_MONOTONIC);
+#endif
+}
+
 double lodge_agent_wall_time(void) { return seconds(CLOCK_REALTIME); }
 
 int lodge_agent_timer(void) {
@@ -231,6 +259,26 @@ void lodge_agent_set_timer(int timer, double uptime) {
 #endif
 }
 
+int lodge_agent_clock_timer(void) {
+#ifdef __linux__
+    int timer = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    lodge_agent_watch_clock(timer);
+    return timer;
+#else
+    return -1;
+#endif
+}
+
+void lodge_agent_watch_clock(int timer) {
+#ifdef __linux__
+    // The year 2100: the timer only reports that the clock was set.
+    struct itimerspec value = {{0, 0}, {4102444800, 0}};
+    timerfd_settime(timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &value, NULL);
+#else
+    (void)timer;
+#endif
+}
+
 void *lodge_agent_map_secret(size_t count) {
     void *bytes = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
     if (bytes == MAP_FAILED) return NULL;
@@ -249,20 +297,30 @@ void lodge_agent_erase(void *bytes, size_t count) {
     while (count-- > 0) *next++ = 0;
 }
 
-pid_t lodge_agent_start(const char *path, char *const arguments[], char *const environment[], int channel) {
+pid_t lodge_agent_start(
+    const char *path, char *const arguments[], char *const environment[], const int *descriptors, int count) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
     for (int stream = 0; stream < 3; stream++)
         posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0);
-    // A descriptor that already has the number 3 would stay closed on exec.
-    int copy = fcntl(channel, F_DUPFD_CLOEXEC, 10);
-    posix_spawn_file_actions_adddup2(&actions, copy, 3);
+    int copies[DESCRIPTOR_LIMIT];
+    for (int index = 0; index < count; index++) {
+        // A descriptor that already has its new number would stay closed on exec.
+        copies[index] = fcntl(descriptors[index], F_DUPFD_CLOEXEC, 10);
+        posix_spawn_file_actions_adddup2(&actions, copies[index], 3 + index);
+    }
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+    // Descriptors of a program that started lodge.
+    posix_spawn_file_actions_addclosefrom_np(&actions, 3 + count);
+#endif
     sigset_t signals;
     sigemptyset(&signals);
     posix_spawnattr_setsigmask(&attributes, &signals);
+    // The agent ignores them.
     sigaddset(&signals, SIGPIPE);
+    sigaddset(&signals, SIGCHLD);
     posix_spawnattr_setsigdefault(&attributes, &signals);
     short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
 #ifdef POSIX_SPAWN_SETSID
@@ -271,10 +329,10 @@ pid_t lodge_agent_start(const char *path, char *const arguments[], char *const e
 #endif
     posix_spawnattr_setflags(&attributes, flags);
     pid_t process = -1;
-    int error = posix_spawn(&process, path, &actions, &attributes, arguments, environment);
+    int error = posix_spawnp(&process, path, &actions, &attributes, arguments, environment);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
-    close(copy);
+    for (int index = 0; index < count; index++) close(copies[index]);
     if (error == 0) return process;
     errno = error;
     return -1;

@@ -9,7 +9,7 @@ package struct ListeningSocket {
         case system(String, path: String)
     }
 
-    private(set) var descriptor: Int32
+    package private(set) var descriptor: Int32
     /// The path of the socket that this process created, or `nil` if it belongs to a service manager.
     let path: String?
     /// The file whose lock keeps other agents from the path, or -1.
@@ -30,6 +30,16 @@ package struct ListeningSocket {
         self.path = created
         (descriptor, lock) = try Self.create(at: created)
     }
+
+    /// Creates a socket at the path for another program.
+    package init(creating path: String) throws(Failure) {
+        do throws(AgentSocket.Problem) { try AgentSocket.check(path) } catch { throw .path(error) }
+        self.path = path
+        (descriptor, lock) = try Self.create(at: path)
+    }
+
+    /// Lets the program that replaces this process inherit the socket and the lock.
+    package func passOn() { for number in [descriptor, lock] { _ = fcntl(number, F_SETFD, 0) } }
 
     /// Lets the program that replaces this process inherit the socket, as this descriptor, and the lock.
     package mutating func passOn(as number: Int32) {

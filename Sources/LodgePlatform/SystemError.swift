@@ -10,7 +10,7 @@ package struct SystemError: Error, Equatable {
         explanation = systemMessage(code)
     }
 
-    init(explanation: String) {
+    package init(explanation: String) {
         code = 0
         self.explanation = explanation
     }

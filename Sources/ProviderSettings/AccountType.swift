@@ -145,6 +145,8 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     /// The maximum number of concurrent requests of `CurlTransport` to each scheme, host and port, or `nil` for the limit of the
     /// transport, which is 8 by default. More requests wait within their own time limit.
     public var requestsPerOrigin: Int?
+    /// Whether the user must allow each use of the tokens through the background process.
+    package var agentConfirm = false
     /// The path of a file with certificates of additional authorities to trust.
     public var caFile: String?
     /// The public keys of the servers. If it is not empty, the provider and the resources must have one of these keys

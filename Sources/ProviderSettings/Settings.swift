@@ -34,6 +34,8 @@ public struct Settings: Sendable, Equatable {
     public var source: String
     /// The number of users of the device.
     public var deviceMode = DeviceMode.private
+    /// The settings of the background process.
+    package var agent = AgentSettings()
 
     /// Creates settings. The first type is the default.
     ///

@@ -104,10 +104,12 @@ struct SettingsDecoder: DictionaryDecoder {
         _ = try clientMetadataDocument()
         let types = try types()
         // The first type of the file is the default even if it is unusable: a sign-in must not go to another provider.
-        return try Settings(
+        var settings = try Settings(
             types: types.usable, unusableTypes: types.unusable,
             defaultType: value("defaultType", "a string", \.string) ?? types.names.first, source: file,
             deviceMode: deviceMode ?? .private)
+        settings.agent = try agentSettings(types: types.names)
+        return settings
     }
 }
 
@@ -228,7 +230,7 @@ struct AccountTypeDecoder: DictionaryDecoder {
     /// required.
     private static let serviceKeys = [
         "directoryBase", "graphAPI", "resourceHosts", "directory", "api-version", "tokenType", "clientCertificate",
-        "caFile", "pinnedKeys", "requestsPerOrigin",
+        "caFile", "pinnedKeys", "requestsPerOrigin", "agentConfirm",
     ]
 
     /// Whether the dictionary has a provider, or a service that needs no provider.
@@ -320,6 +322,7 @@ struct AccountTypeDecoder: DictionaryDecoder {
         }
         type.knownAuthorities = try knownAuthorities()
         type.policies = try policies(of: type)
+        type.agentConfirm = try flag("agentConfirm") ?? false
         type.requestsPerOrigin = try value("requestsPerOrigin", "an integer from 1 to 1000") { value in
             value.number?.int64.flatMap { (1...1000).contains($0) ? Int($0) : nil }
         }

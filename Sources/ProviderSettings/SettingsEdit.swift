@@ -66,6 +66,32 @@ package enum SettingsEdit {
         return try checked(result, expected, file)
     }
 
+    /// Returns the text of a settings file in which a key of the file has a value.
+    ///
+    /// - Throws: ``SettingsError`` if the file is not nested JSON.
+    package static func setting(
+        _ key: String, to value: JSONValue, in bytes: [UInt8], file: String
+    ) throws(SettingsError) -> [UInt8] {
+        let (before, _) = try nested(bytes, file)
+        guard let top = try? JSONObjectLayout(bytes) else { throw unreadable(file) }
+        var expected = before
+        var result = bytes
+        if let member = top.members.first(where: { $0.name == key }) {
+            result.replaceSubrange(member.value..<member.range.upperBound, with: value.serialized())
+            expected[key] = value
+        } else {
+            // Before the first member: a comment after the last one can belong to it.
+            guard let first = top.members.first else { throw unreadable(file) }
+            let start = first.range.lowerBound
+            let separator = lineBreakBefore(start, in: bytes).map { bytes[$0..<start] } ?? [0x20]
+            result.insert(
+                contentsOf: JSONValue.string(key).serialized() + Array(": ".utf8) + value.serialized() + Array(",".utf8)
+                    + separator, at: start)
+            expected = JSONObject([JSONObject.Member(name: key, value: value)] + before.members)
+        }
+        return try checked(result, expected, file)
+    }
+
     /// Returns the text without a member and its comma, and without its line if the line has no other text.
     private static func removing(_ name: String, of dictionary: JSONObjectLayout, in bytes: [UInt8]) -> [UInt8]? {
         guard let index = dictionary.members.firstIndex(where: { $0.name == name }) else { return nil }

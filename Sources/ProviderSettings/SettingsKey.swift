@@ -62,6 +62,22 @@ package struct SettingsKey: Sendable, Equatable {
         SettingsKey(
             "clientMetadataDocument", in: .file, "https URL", #""https://app.example/client.json""#,
             "the client's metadata document, its identifier at providers that support it"),
+        SettingsKey(
+            "agent", in: .file, "off or auto", default: "off", #""auto""#,
+            "with auto, the first command that can use the agent starts it"),
+        SettingsKey(
+            "agentLockAfter", in: .file, "integer from 1 to 10080", "60",
+            "the minutes without a command after which the agent locks itself"),
+        SettingsKey(
+            "agentLockOnSleep", in: .file, "Boolean", default: "false", "true", "whether a suspend locks the agent"),
+        SettingsKey(
+            "oidcAgentSocket", in: .file, "Boolean", default: "false", "true",
+            "whether the agent listens on a socket for programs that use oidc-agent"),
+        SettingsKey(
+            "tokenFiles", in: .file, "array of objects", default: "[]",
+            ##"[{"path": "$XDG_RUNTIME_DIR/bt_u1000", "type": "work"}]"##,
+            "the files that the agent fills with tokens; each has path and type, and can have account, token (access or id) and "
+                + "allowsAnyFolder"),
     ]
 
     private static let typeKeys = [
@@ -169,6 +185,9 @@ package struct SettingsKey: Sendable, Equatable {
         SettingsKey(
             "requestsPerOrigin", "integer from 1 to 1000", default: "8", "64",
             "the maximum number of concurrent requests to each server"),
+        SettingsKey(
+            "agentConfirm", "Boolean", default: "false", "true",
+            "whether you must allow each use of the tokens through the agent"),
         SettingsKey(
             "caFile", "path", #""/etc/ssl/company.pem""#, "a PEM file with additional certificate authorities"),
         SettingsKey(

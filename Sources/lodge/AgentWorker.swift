@@ -12,6 +12,7 @@ import Synchronization
         let line: [UInt8]
         let descriptors: [Int32]
         let validity: Double?
+        let process: Int64
     }
 
     /// The command that gets the signals of the client.
@@ -27,9 +28,13 @@ import Synchronization
     private nonisolated static let current = Mutex<Current?>(nil)
     private nonisolated static let channel = AgentWorkerName.channel
     private nonisolated static let transports = OpenTransports()
+    private static var key: (key: any KeyCustody, store: String)?
 
     /// Runs the commands of the resident until it closes the connection.
-    static func run() async -> Never {
+    ///
+    /// - Parameter store: The identifier of the store whose key is in the descriptor ``AgentWorkerName/key``.
+    static func run(store: String?) async -> Never {
+        if let store { key = (FileDescriptorKey(AgentWorkerName.key), store) }
         signal(SIGPIPE, SIG_IGN)
         let sources = EndingSignals.handle { number in
             guard let interruption = current.withLock({ $0?.interruption }) else { _exit(128 + number) }
@@ -47,11 +52,12 @@ import Synchronization
         var connection = AgentConnection(channel)
         while let line = connection.line(), let request = WorkerRequest(line) {
             switch request {
-            case .run(let id, let count, let validity):
+            case .run(let id, let count, let validity, let process):
                 guard let bytes = connection.bytes(count) else { break }
                 let descriptors = connection.takeDescriptors()
                 current.withLock { $0 = Current(id: id, report: descriptors.last ?? -1) }
-                jobs.yield(Job(id: id, line: bytes, descriptors: descriptors, validity: validity))
+                jobs.yield(
+                    Job(id: id, line: bytes, descriptors: descriptors, validity: validity, process: process))
             case .signal(let id, let number): deliver(number, to: id)
             }
         }
@@ -127,7 +133,12 @@ import Synchronization
             terminal: .current(environment: environment), environment: environment)
         var world = CommandEnvironment(console: console, environment: environment)
         world.transports = transports
-        let validity = OutputValidity(minimumValidity: job.validity.map { .seconds($0) })
+        world.agentKey = key
+        if !["status", "accounts"].contains(request.arguments.first) {
+            world.useConfirmation = UseConfirmation(client: job.process, environment: environment)
+        }
+        let validity = OutputValidity(
+            minimumValidity: job.validity.map { .seconds($0) }, isBackground: job.process == 0)
         world.outputValidity = validity
         let task = Task { @MainActor in await Lodge.run(request.arguments, world) }
         let interruption = Interruption(stores: world.stores) { status in

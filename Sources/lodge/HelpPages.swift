@@ -34,6 +34,7 @@ extension ProgramReference {
         ("LODGE_KEY_CUSTODY", "location of the key: lodge help storage"),
         ("LODGE_PASSPHRASE_FILE", "file with the passphrase of the key"),
         ("LODGE_AGENT", "off: do not use the agent"),
+        ("LODGE_ASKPASS", "program that asks you for agentConfirm (SSH_ASKPASS)"),
         ("LODGE_AGENT_SOCK", "socket of the agent ($XDG_RUNTIME_DIR/lodge/agent.sock)"),
         ("LODGE_PAGER, PAGER", "program that shows long tables"),
         ("NO_COLOR, CLICOLOR", "no color if NO_COLOR is not empty or CLICOLOR is 0"),

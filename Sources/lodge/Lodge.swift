@@ -18,7 +18,7 @@ import Dispatch
             ProcessLimits.protectMemory()
             // A file size limit must make the write fail, not end the program.
             signal(SIGXFSZ, SIG_IGN)
-            if arguments == [AgentWorkerName.command] { await AgentWorker.run() }
+            if arguments.first == AgentWorkerName.command { await AgentWorker.run(store: arguments.dropFirst().first) }
             await run(arguments, delegation)
         }
         dispatchMain()
@@ -30,6 +30,7 @@ import Dispatch
         let console = Console.process(Program.name, environment: environment)
         var world = CommandEnvironment(console: console, environment: environment)
         world.delegation = delegation
+        if delegation == .none { world.startAgent = { AgentStart.start(arguments, environment) } }
         let work = Task { @MainActor [world] in await run(arguments, world) }
         let interruption = Interruption(stores: world.stores) {
             _exit($0)
@@ -72,6 +73,9 @@ import Dispatch
                 // The output does not wait for a refresh in progress.
                 try console.flush()
                 report(await endRefreshes(world), console)
+                if let start = world.startAgent, try context.settingsOfFile()?.agent.startsAutomatically == true {
+                    start()
+                }
             }
             try console.flush()
             return status

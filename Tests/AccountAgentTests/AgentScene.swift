@@ -8,26 +8,35 @@ final class AgentScene {
     static let rule = OutputKeyRule(
         variables: ["LODGE_", "HOME="], pathOptions: ["--st"], pathVariables: ["LODGE_STORE="])
     var now = AgentTime(uptime: 1000, wall: 1_800_000_000)
-    /// The states of files that differ from `before`.
-    var files: [String: String] = [:]
-    var program: String? = AgentScene.identity.program
+    /// The numbers of changes of files.
+    var files: [String: UInt64] = [:]
+    /// Whether an upgrade has replaced the program.
+    var isReplaced = false
     private(set) var state: AgentState!
     private(set) var effects: [AgentEffect] = []
     private var next = 1
     /// The response to the last command line.
     private(set) var firstResponse: AgentResponse?
 
-    init(random: @escaping () -> Double = { 0 }) {
+    init(
+        options: AgentOptions = AgentOptions(), standing: [CommandLineRequest] = [],
+        random: @escaping () -> Double = { 0 }
+    ) {
         state = AgentState(
-            user: 1000, identity: Self.identity, version: "1", rule: Self.rule, now: now,
-            readFile: { [unowned self] in
-                FileStamp(path: $0.path, kind: $0.kind, state: self.files[$0.path] ?? "before")
-            }, random: random)
+            user: 1000, identity: Self.identity, version: "1", rule: Self.rule, options: options, standing: standing,
+            now: now, readFile: { [unowned self] in self.stamp($0.path) }, random: random)
+    }
+
+    /// Returns the current state of a file.
+    func stamp(_ path: String) -> FileStamp {
+        FileStamp(
+            path: path, kind: .database,
+            state: FileStamp.State(device: 1, inode: 2, first: 0o600, second: 1000, third: files[path] ?? 0))
     }
 
     @discardableResult
     func handle(_ event: AgentEvent) -> [AgentEffect] {
-        effects = state.handle(event, now, program: program)
+        effects = state.handle(event, now, isReplaced: isReplaced)
         return effects
     }
 
@@ -37,10 +46,18 @@ final class AgentScene {
     }
 
     /// Connects a client and returns its number.
-    func connect() -> Int {
+    func connect(listener: Int? = nil) -> Int {
         next += 1
-        handle(.connected(client: next, user: 1000))
+        handle(.connected(client: next, user: 1000, process: 77, listener: listener))
         return next
+    }
+
+    /// Sends a message from a new client and returns its number.
+    @discardableResult
+    func send(_ line: [UInt8], descriptors: Int = 0) -> Int {
+        let client = connect()
+        handle(.line(client: client, line.dropLast(), descriptorCount: descriptors))
+        return client
     }
 
     static func request(_ arguments: [String], environment: [String] = ["HOME=/home/ada"]) -> CommandLineRequest {
@@ -69,7 +86,7 @@ final class AgentScene {
     /// The commands that the last event sent to workers.
     var started: [(worker: Int, id: Int64, validity: Double?, client: Int?)] {
         effects.compactMap { effect in
-            guard case .run(let worker, .run(let id, _, let validity), _, let client) = effect else { return nil }
+            guard case .run(let worker, .run(let id, _, let validity, _), _, let client) = effect else { return nil }
             return (worker, id, validity, client)
         }
     }
@@ -78,7 +95,7 @@ final class AgentScene {
         RememberedOutput(
             byteCount: 5, validUntil: now.wall + lifetime - age - margin, expiry: now.wall + lifetime - age,
             lifetime: lifetime, account: "ada", type: "graph",
-            files: [FileStamp(path: "/store", kind: .database, state: files["/store"] ?? "before")])
+            files: [stamp("/store")])
     }
 
     /// Lets the worker of the last command finish it.

@@ -42,14 +42,14 @@ import Testing
 
     @Test func `another process reads its own output after a change of the store`() {
         remember()
-        scene.files["/store"] = "after"
+        scene.files["/store"] = 1
         #expect(answer(scene.ask("token")) == .accepted)
     }
 
     @Test func `a command that changed the store itself runs once more without a client`() {
         scene.ask("token")
         let output = scene.output()
-        scene.files["/store"] = "after"
+        scene.files["/store"] = 1
         scene.finish(output)
         #expect(!scene.effects.contains { if case .keep = $0 { true } else { false } })
         scene.handle(.tick)
@@ -225,7 +225,7 @@ import Testing
     @Test func `after an upgrade the agent finishes the running commands and ends`() {
         scene.ask("search", "ada")
         let run = scene.started[0]
-        scene.program = "4:5:6"
+        scene.isReplaced = true
         #expect(answer(scene.ask("token")) == .notMine)
         #expect(!scene.effects.contains(.exit))
         scene.handle(.workerSaid(worker: run.worker, .exit(id: run.id, status: 0, output: nil)))

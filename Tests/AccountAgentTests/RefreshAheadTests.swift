@@ -115,7 +115,7 @@ import Testing
         var expiries = lifetimes.map { _ in 0.0 }
         var refreshes = 0
         var waits = 0
-        var counter = 0
+        var counter: UInt64 = 0
         func isUp() -> Bool {
             let hour = (scene.now.wall - start) / 3600
             return !(6..<6.5).contains(hour) && !(15..<17).contains(hour)
@@ -128,14 +128,14 @@ import Testing
             while let run = pending.popLast() {
                 let account = account(run.id, run.client)
                 let left = expiries[account] - scene.now.wall
-                let stamp = FileStamp(path: "/store", kind: .database, state: "\(counter)")
+                let stamp = scene.stamp("/store")
                 var status: Int32 = 0
                 if left <= max(margin(account), run.validity ?? 0) {
                     if client, isUp(), expiries[account] > 0, scene.now.wall > outageEnds { waits += 1 }
                     if isUp() {
                         refreshes += 1
                         counter += 1
-                        scene.files["/store"] = "\(counter)"
+                        scene.files["/store"] = counter
                         expiries[account] = scene.now.wall + lifetimes[account]
                     } else {
                         status = 7
@@ -151,7 +151,7 @@ import Testing
             }
         }
         func account(ofLine effects: [AgentEffect], _ id: Int64) -> Int {
-            for case .run(_, .run(id, _, _), let line, _) in effects {
+            for case .run(_, .run(id, _, _, _), let line, _) in effects {
                 if let number = CommandLineRequest(line: line)?.arguments.last.flatMap({ Int($0) }) { return number }
             }
             return 0

@@ -350,7 +350,7 @@ def refreshes(checks, world, endpoint, agent):
 
 def identity(path):
     state = os.stat(path)
-    return f"{state.st_dev}:{state.st_ino}:{state.st_ctime_ns // 10**9}.{state.st_ctime_ns % 10**9}"
+    return f"{state.st_dev}:{state.st_ino}:{state.st_size}:{state.st_ctime_ns // 10**9}:{state.st_ctime_ns % 10**9}"
 
 
 def place(folder):

@@ -10,6 +10,7 @@ import time
 import traceback
 
 import agent
+import agent_settings
 import any_address
 import browse
 import browser_sign_in
@@ -61,7 +62,7 @@ from world import ENDINGS, Ports, Unavailable, World, remove_home
 
 # The topics that need only the program, the longest first, and the topics that need other software.
 ALONE = [
-    hostile_input, guides, interrupted, documentation, failing_provider, mail_servers, migration, postgresql, shared_store, local_directory, requests_nginx, agent, any_address, clients,
+    hostile_input, guides, interrupted, documentation, failing_provider, mail_servers, migration, postgresql, shared_store, local_directory, requests_nginx, agent, agent_settings, any_address, clients,
     browse, damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, git_server, credentials, qr_code, recipes, recording, scripts,
     signed_requests]
 # Servers of other projects, as Python and Debian packages.

@@ -16,6 +16,8 @@ class TokenEndpoint:
         self.valid = "RT-0"
         self.requests = []
         self.reuses = 0
+        # The lifetime of new tokens in seconds.
+        self.lifetime = 3600
         # The number of requests without a response.
         self.active = 0
         # The fields of a response 429, or None to issue tokens.
@@ -115,7 +117,7 @@ class TokenEndpoint:
             self.number += 1
             self.valid = f"RT-{self.number}"
             body = json.dumps({
-                "access_token": f"AT-{self.number}", "token_type": "Bearer", "expires_in": 3600, "refresh_token": self.valid})
+                "access_token": f"AT-{self.number}", "token_type": "Bearer", "expires_in": self.lifetime, "refresh_token": self.valid})
         self.send(handler, 200, {"Content-Type": "application/json"}, body.encode())
 
     def send(self, handler, status, fields, body):

@@ -38,16 +38,25 @@ struct CommandEnvironment {
     var sleep: (@Sendable (Duration) async throws -> Void)?
     /// What the agent did for this command line.
     var delegation = Delegation.none
-    /// Sends a request to the agent at a path.
-    var askAgent: @MainActor (_ word: String, _ path: String) throws(AgentSocket.Problem) -> AgentResponse? = {
-        (word, path) throws(AgentSocket.Problem) in try AgentClient.ask(word, at: path)
-    }
-    /// Opens the socket for the agent that replaces this process, and returns the arguments of the agent.
-    var prepareAgent:
-        @MainActor (_ program: String, _ path: () throws(AgentSocket.Problem) -> String) throws(ListeningSocket.Failure)
-            -> [String] = { (program, path) throws(ListeningSocket.Failure) in
-                try AgentProcess.prepare(program: program, version: Program.version, path: path)
+    /// Sends a message with descriptors to the agent at a path.
+    var askAgent:
+        @MainActor (_ line: [UInt8], _ descriptors: [Int32], _ path: String) throws(AgentSocket.Problem)
+            -> AgentResponse? = { (line, descriptors, path) throws(AgentSocket.Problem) in
+                try AgentClient.ask(line, descriptors: descriptors, at: path)
             }
+    /// Opens the sockets for the agent that replaces this process, and returns the arguments of the agent.
+    var prepareAgent:
+        @MainActor (
+            _ program: String, _ options: AgentOptions, _ path: () throws(AgentSocket.Problem) -> String
+        ) throws(ListeningSocket.Failure) -> [String] = { (program, options, path) throws(ListeningSocket.Failure) in
+            try AgentProcess.prepare(program: program, version: Program.version, options: options, path: path)
+        }
+    /// Starts the agent in the background. `nil` if this process never does.
+    var startAgent: (@MainActor () -> Void)?
+    /// Asks the user whether a command may use an account through the agent. `nil` outside the agent.
+    var useConfirmation: UseConfirmation?
+    /// The key that the agent has, and the identifier of its store.
+    var agentKey: (key: any KeyCustody, store: String)?
     /// The open transports of a worker of the agent.
     var transports: OpenTransports?
     /// Tells the agent how long the output is valid.
@@ -212,13 +221,17 @@ final class OpenStores: Sendable {
     /// Returns the account of the command line, the current account of its type, or the active account.
     func account(_ store: AccountStore, named name: String? = nil) async throws -> Account {
         let account = try await chosenAccount(store, named: name)
-        world.stores.usedType = account.type
-        reportSelection(account)
+        try await select(account, store)
         return account
     }
 
-    /// Prints the account with `--verbose`.
-    func reportSelection(_ account: Account) { console.verbose("Account: \(account.label) (\(account.type))") }
+    /// Uses an account for this command: prints it with `--verbose`. In the agent, asks the user if the settings require
+    /// it.
+    func select(_ account: Account, _ store: AccountStore) async throws {
+        world.stores.usedType = account.type
+        console.verbose("Account: \(account.label) (\(account.type))")
+        if store.settings[account.type]?.agentConfirm == true { try await world.useConfirmation?.check(account) }
+    }
 
     private func chosenAccount(_ store: AccountStore, named name: String?) async throws -> Account {
         if let name = name ?? invocation[GlobalOptions.account] { return try await find(name, store) }

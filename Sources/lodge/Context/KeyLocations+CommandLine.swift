@@ -1,4 +1,5 @@
 import CommandLineKit
+import JOSE
 import LodgePlatform
 import OAuth2Protocol
 import OAuth2AccountStore
@@ -34,6 +35,11 @@ extension CommandContext {
         }
     }
 
+    /// The identifier of the store for the agent. The location of a store can contain a password.
+    var agentStore: String {
+        get throws { Base64URL.encode(SHA2.sha256.digest(Array(try storeLocation.utf8))) }
+    }
+
     /// Returns the possible key locations. `target` is the location to move the key to.
     func keyLocations(target: KeyCustodyChoice? = nil) throws -> KeyLocations {
         var locations = KeyLocations(
@@ -47,6 +53,9 @@ extension CommandContext {
             locations.promptTimeLimit = min(limit, locations.promptTimeLimit)
         }
         if let sleep = world.sleep { locations.sleep = sleep }
+        if let (key, store) = world.agentKey, store == (try agentStore) {
+            locations.replacements[KeyCustodyChoice.passphrase.word] = key
+        }
         let file = world.environment[Self.passphraseVariable].flatMap { $0.isEmpty ? nil : $0 }
         let (console, read) = (console, world.readHiddenLine)
         locations.passphrase = { purpose in

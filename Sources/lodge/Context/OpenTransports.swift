@@ -10,7 +10,7 @@ final class OpenTransports: Sendable {
     ///
     /// A changed file gets a new transport, because a transport reads its file only once.
     func transport(caFile: String?) -> CurlTransport {
-        let key = caFile.map { $0 + "\n" + FileStamp(reading: $0, .file).state } ?? ""
+        let key = caFile.map { $0 + "\n" + (FileStamp(reading: $0, .file).state?.text ?? "") } ?? ""
         return transports.withLock { transports in
             if let transport = transports[key] { return transport }
             let transport = CurlTransport(userAgent: Program.userAgent, caFile: caFile)

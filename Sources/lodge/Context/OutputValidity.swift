@@ -8,9 +8,14 @@ import OAuth2AccountStore
 @MainActor final class OutputValidity {
     /// The time that a token must remain valid for a refresh ahead of time.
     let minimumValidity: Duration?
+    /// Whether the agent runs the command for itself.
+    let isBackground: Bool
     private(set) var output: RememberedOutput?
 
-    init(minimumValidity: Duration?) { self.minimumValidity = minimumValidity }
+    init(minimumValidity: Duration?, isBackground: Bool = false) {
+        self.minimumValidity = minimumValidity
+        self.isBackground = isBackground
+    }
 
     func remember(_ output: RememberedOutput) { self.output = output }
 }
@@ -39,9 +44,12 @@ extension CommandContext {
     /// Tells the agent how long the command prints this token.
     ///
     /// - Parameter validity: The value of `--min-validity`.
-    func remember(_ token: AccessToken, of account: Account, validity: Duration?, files: [FileStamp]?) {
-        guard let recorder = world.outputValidity, let files,
-            !files.contains(where: { $0.kind == .database && $0.state.isEmpty })
+    func remember(
+        _ token: AccessToken, of account: Account, _ store: AccountStore, validity: Duration?, files: [FileStamp]?
+    ) {
+        // The user allows each use.
+        guard store.settings[account.type]?.agentConfirm != true, let recorder = world.outputValidity, let files,
+            !files.contains(where: { $0.kind == .database && $0.state == nil })
         else { return }
         // Without a known lifetime, read the store again after five minutes.
         var until = Date.now.addingTimeInterval(300)

@@ -16,7 +16,7 @@ enum CredentialCommand {
         subcommands: [
             GitCredentialCommand.command, DockerCredentialCommand.command, KubectlCredentialCommand.command,
             CargoCredentialCommand.command, BazelCredentialCommand.command, KeyringCredentialCommand.command,
-            GoogleCredentialCommand.command,
+            GoogleCredentialCommand.command, FilesCredentialCommand.command,
         ])
 }
 

@@ -38,8 +38,7 @@ struct HostAccount {
             of: types, userName: isPlaceholder(userName, name) ? nil : userName, store, context)
         switch found {
         case .account(let account):
-            context.world.stores.usedType = account.type
-            context.reportSelection(account)
+            try await context.select(account, store)
             return HostAccount(store: store, account: account)
         case .elsewhere: return nil
         case .missing(let user):

@@ -28,8 +28,8 @@ import StrictJSON
             key-custody is the location of the key that seals the accounts: key-file (a file of mode 0600 in their folder), \
             secret-service (the desktop's keyring), keychain (macOS), passphrase (entered in the terminal, or in the file of \
             LODGE_PASSPHRASE_FILE), or fd:N (passed in file descriptor N each time; LODGE_KEY_CUSTODY=fd:N). You can interrupt the \
-            change at any time.
-            """, examples: ["lodge config set key-custody secret-service"],
+            change at any time. agent is off, or auto: then the first command that can use the agent starts it.
+            """, examples: ["lodge config set key-custody secret-service", "lodge config set agent auto"],
         arguments: [Input.changeableName, Input.value], formats: OutputFormat.ofSentences, json: ConfigValue.shape
     ) { try await ConfigCommand(context: $0).set() }
 
@@ -49,9 +49,9 @@ import StrictJSON
 
     let context: CommandContext
 
-    nonisolated static let names = ["settings", "store", "key-custody", "default-type", "device-mode"]
+    nonisolated static let names = ["settings", "store", "key-custody", "default-type", "device-mode", "agent"]
     /// The values that `set` can change.
-    nonisolated static let changeable = ["key-custody"]
+    nonisolated static let changeable = ["key-custody", "agent"]
 
     func list() async throws -> ExitStatus {
         var values: [ConfigValue] = []
@@ -77,7 +77,7 @@ import StrictJSON
     }
 
     func set() async throws -> ExitStatus {
-        _ = try name(Input.changeableName, of: Self.changeable)
+        if try name(Input.changeableName, of: Self.changeable) == "agent" { return try await setAgent() }
         let word = invocation[Input.value]
         let choice = try context.keyChoice(word, "wrong value of key-custody")
         let move = try await AccountStore.moveKey(
@@ -88,6 +88,33 @@ import StrictJSON
             move.isMoved
                 ? "Moved the key of the accounts to \(move.location)." : "The key is already in \(move.location).")
         if format == .json { try console.write(try await custody().json) }
+        return .done
+    }
+
+    private func setAgent() async throws -> ExitStatus {
+        let word = invocation[Input.value]
+        guard ["off", "auto"].contains(word) else {
+            throw CommandError(
+                .usage, "wrong value of agent", reason: "expected off or auto, found \(UsageError.quoted(word))",
+                hint: "\(run: "config set") agent auto")
+        }
+        let path = try context.neededSettingsFile().path
+        let dependencies = context.dependencies()
+        try await SettingsEdit.change(path, suffix: try dependencies.randomLetters(), sleep: dependencies.sleep) {
+            old in
+            guard let old else {
+                throw CommandError(
+                    .settings, "there are no settings", reason: "\(path) does not exist",
+                    hint: "\(run: "providers add") entra --client-id ID")
+            }
+            let bytes = try SettingsEdit.setting("agent", to: .string(word), in: old, file: path)
+            return .text(bytes, holdsSecret: false)
+        }
+        console.note(
+            word == "auto"
+                ? "The next command that can use the agent starts it."
+                : "Commands do not start the agent. To stop a running one: lodge agent stop")
+        if format == .json { try console.write(try await value("agent").json) }
         return .done
     }
 
@@ -123,6 +150,10 @@ import StrictJSON
                 name: name, value: invocation[GlobalOptions.type] ?? settings?.defaultType ?? "",
                 from: invocation[GlobalOptions.type] == nil
                     ? settings == nil ? "not set" : "settings" : source(GlobalOptions.type))
+        case "agent":
+            let isAutomatic = try context.settingsOfFile()?.agent.startsAutomatically ?? false
+            return ConfigValue(
+                name: name, value: isAutomatic ? "auto" : "off", from: isAutomatic ? "settings" : "default")
         default:
             let mode = try context.settingsOfFile()?.deviceMode ?? .private
             return ConfigValue(name: name, value: mode.rawValue, from: mode == .private ? "default" : "settings")

@@ -59,7 +59,7 @@ extension CommandContext {
         }
         guard let (type, _) = matches.max(by: { $0.1 < $1.1 }) else { return try await account(store) }
         let account = try await account(store, ofType: type.name)
-        reportSelection(account)
+        try await select(account, store)
         return account
     }
 }

@@ -92,6 +92,7 @@ import StrictJSON
         }
         var account = try await signIn(to: type, options, store)
         if let label { account = try await name(account, label, store) }
+        await context.writeTokenFiles(of: account.type, store)
         if console.options.reportsJSON {
             let record = AccountRecord(account: account, isActive: true, now: store.dependencies.now())
             try show(record)

@@ -48,6 +48,7 @@ import StrictJSON
         var records: [JSONValue] = []
         for account in accounts {
             try await OfflineCopies.forget(account, context)
+            context.removeTokenFiles(of: account.type, store.settings)
             // On a shared device the browser session always ends, except with --local.
             let report = try await store.signOut(
                 account.id, revoking: !invocation[Input.local],

@@ -95,7 +95,9 @@ import OAuth2Protocol
             try console.write(.object(members))
             return .done
         }
-        if !invocation[TokenOptions.refresh] { context.remember(token, of: account, validity: validity, files: files) }
+        if !invocation[TokenOptions.refresh] {
+            context.remember(token, of: account, store, validity: validity, files: files)
+        }
         return try write(
             IssuedToken(secret: token.secret, type: token.type, expiry: token.expiry, scope: token.scope), account,
             user: user)
@@ -146,22 +148,9 @@ import OAuth2Protocol
         }
     }
 
-    /// Returns the value of `--min-validity`: a number of seconds, minutes or hours.
     private func minimumValidity() throws(CommandError) -> Duration? {
         guard let text = invocation[Input.minimumValidity] else { return nil }
-        guard let match = text.wholeMatch(of: /([0-9]{1,9})([smh]?)/), let number = Double(match.1) else {
-            throw CommandError(
-                .usage, "wrong value of --min-validity",
-                reason: "expected a number with s, m or h, found \(UsageError.quoted(text))", hint: "--min-validity 10m"
-            )
-        }
-        let unit: Double =
-            switch match.2 {
-            case "m": 60
-            case "h": 3600
-            default: 1
-            }
-        return .seconds(number * unit)
+        return try Duration(timeText: text, option: "--min-validity", example: "10m")
     }
 
     /// Returns the value of `--user`, or the account's user name.
@@ -232,6 +221,25 @@ import OAuth2Protocol
             try console.writeLine(token.secret.value)
         }
         return .done
+    }
+}
+
+extension Duration {
+    /// Creates a duration from the value of an option: a number of seconds, minutes or hours, such as `90`, `10m` or `1h`.
+    init(timeText text: String, option: String, example: String) throws(CommandError) {
+        guard let match = text.wholeMatch(of: /([0-9]{1,9})([smh]?)/), let number = Double(match.1) else {
+            throw CommandError(
+                .usage, "wrong value of \(option)",
+                reason: "expected a number with s, m or h, found \(UsageError.quoted(text))",
+                hint: "\(option) \(example)")
+        }
+        let unit: Double =
+            switch match.2 {
+            case "m": 60
+            case "h": 3600
+            default: 1
+            }
+        self = .seconds(number * unit)
     }
 }
 

@@ -101,7 +101,7 @@ import Testing
             return ENOENT
         }
         let run = await terminal.run("agent", "run", "--quiet")
-        #expect(started.count == 3 && started[1] == "__agent" && started[0] == started[2])
+        #expect(started.count == 4 && started[1] == "__agent" && started[0] == started[2])
         #expect(run.status == 1 && run.errors.contains("cannot start the agent"))
     }
 
@@ -128,7 +128,7 @@ import Testing
         #expect(remembered.output == plain.output)
         let output = try #require(validity.output)
         #expect(output.account == "ada@contoso.example" && output.type == "local")
-        #expect(output.files.first.map { $0.kind == .database && !$0.state.isEmpty } == true)
+        #expect(output.files.first.map { $0.kind == .database && $0.state != nil } == true)
         let expiry = try #require(output.expiry)
         #expect(expiry - output.validUntil == min(60, output.lifetime / 5))
         for words in [["token", "--refresh"], ["token", "--introspect"], ["status"]] {

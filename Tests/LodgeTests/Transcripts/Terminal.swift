@@ -33,6 +33,11 @@ final class Terminal {
     typealias AgentResponder = @MainActor (String, String) throws(AgentSocket.Problem) -> AgentResponse?
     /// Responds as the agent.
     var askAgent: AgentResponder = { (_, path) throws(AgentSocket.Problem) in throw .missing(path) }
+    /// The messages to the agent, with the numbers of descriptors.
+    private(set) var agentMessages: [(line: [UInt8], descriptors: Int)] = []
+    /// Called when a command would start the agent.
+    var startAgent: (@MainActor () -> Void)?
+    var useConfirmation: UseConfirmation?
     /// What the agent did for the command line.
     var delegation = Delegation.none
     var outputValidity: OutputValidity?
@@ -112,11 +117,16 @@ final class Terminal {
         world.inputLines = { LineReader(text: input) }
         world.copyInput = { try Data(input.utf8).write(to: URL(filePath: $0)) }
         world.replaceProcess = replacement
-        world.askAgent = askAgent
+        world.askAgent = { [askAgent] (line, descriptors, path) throws(AgentSocket.Problem) in
+            self.agentMessages.append((line, descriptors.count))
+            return try askAgent(AgentLine.object(line)?["ask"]?.string ?? "", path)
+        }
         // The socket would replace a descriptor of the test process.
-        world.prepareAgent = { program, _ in ["__agent", program] }
+        world.prepareAgent = { program, options, _ in ["__agent", program, options.text] }
         world.delegation = delegation
         world.outputValidity = outputValidity
+        world.startAgent = startAgent
+        world.useConfirmation = useConfirmation
         if let qrCode { world.qrCode = qrCode }
         let person = approval.withLock { $0 }
         world.readHiddenLine = { _ in input.isEmpty ? nil : input.split(separator: "\n").first.map(String.init) ?? "" }
