@@ -3,6 +3,8 @@ package struct DynamicLibrary {
     /// The error for a missing library or function.
     package struct Missing: Error {
         package let reason: String
+
+        package init(reason: String) { self.reason = reason }
     }
 
     private let handle: UnsafeMutableRawPointer

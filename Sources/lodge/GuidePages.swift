@@ -12,7 +12,7 @@ extension HelpPage {
         HelpPage(name: "git", summary: "Use OAuth tokens in git.", isGuide: true) { $0.git },
         HelpPage(
             name: "credentials",
-            summary: "Use OAuth tokens in docker, kubectl, pip, uv, cargo, bazel and Google Cloud.",
+            summary: "Use OAuth tokens in docker, kubectl, pip, cargo, Google Cloud and others.",
             isGuide: true
         ) { $0.credentials },
     ]
@@ -231,8 +231,8 @@ extension HelpText {
             + block(
                 "kubectl: the user of a cluster in ~/.kube/config",
                 [
-                    "exec:", "  apiVersion: client.authentication.k8s.io/v1", "  command: lodge",
-                    "  args: [credential, kubectl, --type, cluster]", "  interactiveMode: Never",
+                    "exec: {apiVersion: client.authentication.k8s.io/v1,",
+                    "  command: lodge, args: [credential, kubectl, --type, cluster],", "  interactiveMode: Never}",
                 ])
             + paragraph(
                 "A cluster usually requires the ID token, which lodge refreshes if the provider sends a new one. For the access token, add "
@@ -259,5 +259,8 @@ extension HelpText {
                     #"{"executable": {"command": "lodge credential google","#,
                     #"                "timeout_millis": 30000}}"#,
                 ])
+            + block(
+                "oidc-token: for each connection to the socket OIDC_SOCK, a listener runs",
+                ["lodge credential oidc-agent --allow work"])
     }
 }

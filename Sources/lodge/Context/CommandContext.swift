@@ -15,6 +15,10 @@ struct CommandEnvironment {
     var readInput: @MainActor (_ limit: Int) throws -> [UInt8] = StandardInput.read
     /// Reads standard input line by line as it arrives.
     var inputLines: @MainActor () -> LineReader = LineReader.standardInput
+    /// Returns the available bytes of standard input, waiting until a time. No bytes are the end, `nil` is the time.
+    var readAvailable: @MainActor (_ until: ContinuousClock.Instant) throws -> [UInt8]? = StandardInput.readAvailable
+    /// Loads the library of encrypted requests.
+    var loadSodium: @MainActor () throws -> LibSodium = { try LibSodium() }
     /// Copies standard input to its end into a new file, readable only by the user.
     var copyInput: @MainActor (_ path: String) throws -> Void = StandardInput.copy
     /// Reads a line of standard input, up to `limit` bytes. Returns `nil` at the end.
@@ -79,6 +83,9 @@ final class OpenStores: Sendable {
         get { accountType.withLock { $0 } }
         set { accountType.withLock { $0 = newValue } }
     }
+
+    /// The store that was opened first.
+    var first: AccountStore? { stores.withLock { $0.first } }
 
     func add(_ store: AccountStore) { stores.withLock { $0.append(store) } }
 

@@ -21,6 +21,26 @@ enum StandardInput {
         }
     }
 
+    /// Returns the available bytes, waiting until a time. Returns no bytes at the end, and `nil` after the time.
+    @MainActor static func readAvailable(until deadline: ContinuousClock.Instant) throws -> [UInt8]? {
+        var chunk = [UInt8](repeating: 0, count: 16 * 1024)
+        while true {
+            try Task.checkCancellation()
+            let left = max(.zero, deadline - ContinuousClock.now)
+            do throws(SystemError) {
+                let milliseconds = min((left / .milliseconds(1)).rounded(.up), Double(patience))
+                if let count = try FileDescriptor.read(0, into: &chunk, waiting: Int32(milliseconds)) {
+                    return Array(chunk[..<count])
+                }
+            } catch {
+                // The client closed its socket before it read everything.
+                if error.code == ECONNRESET { return [] }
+                throw CommandError(.failed, "cannot read standard input", reason: error.explanation)
+            }
+            if left == .zero { return nil }
+        }
+    }
+
     /// Copies everything up to the end into an existing empty file.
     @MainActor static func copy(to path: String) throws { try copy(0, "standard input", to: path) }
 

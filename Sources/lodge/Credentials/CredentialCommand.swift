@@ -16,7 +16,7 @@ enum CredentialCommand {
         subcommands: [
             GitCredentialCommand.command, DockerCredentialCommand.command, KubectlCredentialCommand.command,
             CargoCredentialCommand.command, BazelCredentialCommand.command, KeyringCredentialCommand.command,
-            GoogleCredentialCommand.command, FilesCredentialCommand.command,
+            GoogleCredentialCommand.command, OIDCAgentCredentialCommand.command, FilesCredentialCommand.command,
         ])
 }
 
@@ -45,12 +45,17 @@ extension CommandContext {
         } catch let error as AccountStoreError {
             throw Self.advised(error, found.store, found.account)
         }
+        try Self.requireBearer(token, of: found.account)
+        return token
+    }
+
+    /// Throws if a token is not a Bearer token: only the store can sign requests with it.
+    static func requireBearer(_ token: AccessToken, of account: Account) throws(CommandError) {
         guard token.type == "bearer" else {
             throw CommandError(
-                .failed, "cannot pass the token of \(found.account.label) to another program",
+                .failed, "cannot pass the token of \(account.label) to another program",
                 reason: "it is bound to a key, which only lodge can use", hint: "\(run: "request") GET URL")
         }
-        return token
     }
 
     /// Returns a valid Bearer token for the URL of a server, or `nil` if no account type has its host.

@@ -15,6 +15,7 @@ import Testing
         ["token"], ["token", "--header"], ["request", "GET", "https://api.example/a"], ["search", "ada"],
         ["show", "ada"],
         ["lookup", "names.txt"], ["me"], ["status"], ["credential", "git", "get"], ["credential", "kubectl"],
+        ["credential", "oidc-agent", "--allow", "work"],
         ["accounts"], ["accounts", "list"],
         ["accounts", "--output", "json"],
     ]) func `commands that print or send something are served`(arguments: [String]) {

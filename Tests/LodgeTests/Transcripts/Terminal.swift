@@ -12,6 +12,16 @@ import Testing
 @testable import TerminalBrowser
 @testable import lodge
 
+/// The bytes that a client sends, in the chunks in which they arrive.
+@MainActor final class Chunks {
+    private var rest: ArraySlice<[UInt8]>
+
+    init(_ chunks: [[UInt8]]) { rest = chunks[...] }
+
+    /// Returns the next chunk, or no bytes after the last.
+    func next() -> [UInt8] { rest.popFirst() ?? [] }
+}
+
 /// Runs the command in this process with a local provider, and captures output, errors and status.
 @MainActor
 final class Terminal {
@@ -45,6 +55,12 @@ final class Terminal {
     var qrCode: (@Sendable (String) throws -> QRCode)?
     /// Creates the terminal of `browse`.
     var browseTerminal: (@MainActor (EventQueue) async throws -> any BrowseTerminal)?
+    /// Returns the next bytes of a client, no bytes at its end, or `nil` if it sends none before this time.
+    ///
+    /// The first argument is the output so far. With `nil`, the input is one chunk.
+    var readAvailable: (@MainActor (_ output: [UInt8], _ until: ContinuousClock.Instant) throws -> [UInt8]?)?
+    /// Loads libsodium. With `nil`, it is loaded if it is installed.
+    var loadSodium: (@MainActor () throws -> LibSodium)?
     /// Returns the text that the user pastes. The argument is the output on standard error so far.
     var pastes: (@Sendable (String) async throws -> String?)?
 
@@ -115,6 +131,12 @@ final class Terminal {
         var world = CommandEnvironment(console: console, environment: environment)
         world.readInput = { _ in Array(input.utf8) }
         world.inputLines = { LineReader(text: input) }
+        let chunks = Chunks([Array(input.utf8)])
+        world.readAvailable = { [readAvailable] time in
+            if let readAvailable { return try readAvailable(output.bytes, time) }
+            return chunks.next()
+        }
+        if let loadSodium { world.loadSodium = loadSodium }
         world.copyInput = { try Data(input.utf8).write(to: URL(filePath: $0)) }
         world.replaceProcess = replacement
         world.askAgent = { [askAgent] (line, descriptors, path) throws(AgentSocket.Problem) in
