@@ -221,7 +221,8 @@ extension HelpText {
     fileprivate var credentials: [String] {
         paragraph(
             "lodge passes a token only to hosts of an account type: the host of the issuer, the hosts of the endpoints, and resourceHosts in the "
-                + "settings. Add the registry, cluster or package index to resourceHosts, and sign in.")
+                + "settings. Add the registry, cluster or package index to resourceHosts, and sign in. Clients of oidc-agent get the token of any "
+                + "account; --allow restricts them.")
             + block(
                 "docker: a file docker-credential-lodge in PATH, and ~/.docker/config.json",
                 [
@@ -255,10 +256,7 @@ extension HelpText {
                 ])
             + block(
                 "Google Cloud: credential_source in the file of an external account",
-                [
-                    #"{"executable": {"command": "lodge credential google","#,
-                    #"                "timeout_millis": 30000}}"#,
-                ])
+                [#"{"executable": {"command": "lodge credential google", "timeout_millis":30000}}"#])
             + block(
                 "oidc-token: for each connection to the socket OIDC_SOCK, a listener runs",
                 ["lodge credential oidc-agent --allow work"])

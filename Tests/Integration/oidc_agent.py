@@ -10,6 +10,7 @@ import socket
 import subprocess
 import threading
 
+from agent import Agent
 from provider import Provider
 import web
 from world import LIMIT, PATIENT, Unavailable, address_shown, eventually
@@ -108,6 +109,7 @@ def run(checks, world):
     library(checks, world, listener, local)
     python_package(checks, world, listener, local)
     packets(checks, world)
+    with_agent(checks, world, listener)
     checks.check("lodge prints no messages", listener.error_text == "" and restricted.error_text == "", listener.error_text)
 
 
@@ -182,6 +184,16 @@ print(json.dumps(found))
     checks.check("liboidcagent for Python gets the token by account", found[0] and found[0][:2] == [token, local["issuer"]] and found[0][2] > 0, done)
     checks.check("liboidcagent for Python gets the token by issuer", found[1] and found[1] == found[0], done)
     checks.check("liboidcagent for Python gets no token for another account", "account not loaded" in str(found[2]), done)
+
+
+def with_agent(checks, world, listener):
+    """The agent serves the connection in a worker."""
+    world.environment["XDG_RUNTIME_DIR"] = world.make("runtime")
+    agent = Agent(world)
+    done = listener.oidc_token("work")
+    checks.check("oidc-token gets the token from a worker of the agent", done.returncode == 0
+                 and done.stdout.strip() == world.run("token", "--no-agent").out.strip() and agent.workers, done)
+    checks.ends("the agent stops", world.run("agent", "stop"), 0)
 
 
 def packets(checks, world):

@@ -10,8 +10,8 @@ enum CredentialCommand {
         "credential", "Pass a token to another program in its credential protocol.",
         discussion: """
             The other program runs this command. It gets a token only for a host of an account type: the host of the issuer or of \
-            an endpoint, or one of the resourceHosts. If such a host has no account, standard error names the sign-in. To set up \
-            other programs: lodge help credentials.
+            an endpoint, or one of the resourceHosts. If such a host has no account, standard error names the sign-in. oidc-agent \
+            serves any account; --allow restricts it. To set up other programs: lodge help credentials.
             """, examples: ["git config --global credential.helper '!lodge credential git'"],
         subcommands: [
             GitCredentialCommand.command, DockerCredentialCommand.command, KubectlCredentialCommand.command,
