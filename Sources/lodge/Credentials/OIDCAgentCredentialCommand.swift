@@ -77,8 +77,7 @@ import StrictJSON
         if let application = request.application { console.verbose("Application: \(application.prefix(100))") }
         let store = try await store()
         let account = try await account(for: request, store)
-        context.world.stores.usedType = account.type
-        context.reportSelection(account)
+        try await context.select(account, store)
         let token: AccessToken
         do {
             if let validity = request.minimumValidity {
