@@ -89,9 +89,11 @@ package enum FileDescriptor {
         }
     }
 
-    /// Waits until a file accepts more bytes, at most the given number of milliseconds; -1 means no limit.
-    package static func waitForRoom(_ file: Int32, _ milliseconds: Int32) {
-        _ = wait(for: POLLOUT, of: file, milliseconds)
+    /// Waits until a file accepts more bytes or its reader has closed it, at most the given number of milliseconds; -1
+    /// means no limit. Returns whether it does.
+    @discardableResult
+    package static func waitForRoom(_ file: Int32, _ milliseconds: Int32) -> Bool {
+        wait(for: POLLOUT, of: file, milliseconds) > 0
     }
 
     private static func wait(for event: some BinaryInteger, of file: Int32, _ milliseconds: Int32) -> Int32 {

@@ -17,6 +17,8 @@ struct CommandEnvironment {
     var inputLines: @MainActor () -> LineReader = LineReader.standardInput
     /// Returns the available bytes of standard input, waiting until a time. No bytes are the end, `nil` is the time.
     var readAvailable: @MainActor (_ until: ContinuousClock.Instant) throws -> [UInt8]? = StandardInput.readAvailable
+    /// Returns whether standard output accepts a message before a time.
+    var acceptsOutput: @MainActor (_ until: ContinuousClock.Instant) throws -> Bool = StandardInput.acceptsOutput
     /// Loads the library of encrypted requests.
     var loadSodium: @MainActor () throws -> LibSodium = { try LibSodium() }
     /// Copies standard input to its end into a new file, readable only by the user.

@@ -26,10 +26,9 @@ enum StandardInput {
         var chunk = [UInt8](repeating: 0, count: 16 * 1024)
         while true {
             try Task.checkCancellation()
-            let left = max(.zero, deadline - ContinuousClock.now)
+            let left = milliseconds(until: deadline)
             do throws(SystemError) {
-                let milliseconds = min((left / .milliseconds(1)).rounded(.up), Double(patience))
-                if let count = try FileDescriptor.read(0, into: &chunk, waiting: Int32(milliseconds)) {
+                if let count = try FileDescriptor.read(0, into: &chunk, waiting: left) {
                     return Array(chunk[..<count])
                 }
             } catch {
@@ -37,8 +36,24 @@ enum StandardInput {
                 if error.code == ECONNRESET { return [] }
                 throw CommandError(.failed, "cannot read standard input", reason: error.explanation)
             }
-            if left == .zero { return nil }
+            if left == 0 { return nil }
         }
+    }
+
+    /// Returns whether the reader of a socket on standard output has read enough for another message before a time.
+    @MainActor static func acceptsOutput(until deadline: ContinuousClock.Instant) throws -> Bool {
+        while true {
+            try Task.checkCancellation()
+            let left = milliseconds(until: deadline)
+            if FileDescriptor.waitForRoom(1, left) { return true }
+            if left == 0 { return false }
+        }
+    }
+
+    /// Returns the time that is left, at most the interval of cancellation checks.
+    private static func milliseconds(until deadline: ContinuousClock.Instant) -> Int32 {
+        let left = max(.zero, deadline - ContinuousClock.now)
+        return Int32(min((left / .milliseconds(1)).rounded(.up), Double(patience)))
     }
 
     /// Copies everything up to the end into an existing empty file.

@@ -4,6 +4,9 @@ import StrictJSON
 
 /// The connection to a client of oidc-agent, on standard input and output.
 @MainActor final class OIDCAgentConnection {
+    /// The time limit of a client to read the previous responses.
+    static let writeLimit = Duration.seconds(30)
+
     private let context: CommandContext
     private var messages = OIDCAgentMessages()
     /// The keys of the current request, or `nil` if it is not encrypted.
@@ -84,8 +87,14 @@ import StrictJSON
     }
 
     /// Writes a message with one system call, because clients use the result of one read.
+    ///
+    /// - Throws: `OutputError.closed` if the client does not read, so that it cannot block the process.
     private func write(_ message: [UInt8]) throws {
         try context.console.flush()
+        guard try context.world.acceptsOutput(ContinuousClock.now + Self.writeLimit) else {
+            context.console.verbose("The client did not read the responses in time.")
+            throw OutputError.closed
+        }
         try context.console.write(bytes: message)
         try context.console.flush()
     }

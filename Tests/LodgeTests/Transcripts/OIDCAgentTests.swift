@@ -267,6 +267,14 @@ import Testing
         #expect(shown.errors.contains("Application: a") && !shown.errors.contains("\u{1B}"))
     }
 
+    @Test func `a client that does not read its responses ends the connection`() async throws {
+        let (terminal, _) = try await signedIn()
+        terminal.clientReads = false
+        let answer = await terminal.run(
+            "credential", "oidc-agent", "--verbose", input: #"{"request":"access_token","account":"local"}"#)
+        #expect(answer.output.isEmpty && answer.errors.hasSuffix("The client did not read the responses in time.\n"))
+    }
+
     @Test(arguments: [
         "x", "}", "GET / HTTP/1.1\r\n\r\n", "[]", "{]", "{} {", #"{"a":}"#, #"{"a":1,"a":2}"#, #"{"a":"\#u{80}\"}"#,
         String(repeating: "A", count: 43), String(repeating: "=", count: 44), String(repeating: "{\"a\":", count: 65),

@@ -59,6 +59,8 @@ final class Terminal {
     ///
     /// The first argument is the output so far. With `nil`, the input is one chunk.
     var readAvailable: (@MainActor (_ output: [UInt8], _ until: ContinuousClock.Instant) throws -> [UInt8]?)?
+    /// Whether the client reads responses.
+    var clientReads = true
     /// Loads libsodium. With `nil`, it is loaded if it is installed.
     var loadSodium: (@MainActor () throws -> LibSodium)?
     /// Returns the text that the user pastes. The argument is the output on standard error so far.
@@ -136,6 +138,7 @@ final class Terminal {
             if let readAvailable { return try readAvailable(output.bytes, time) }
             return chunks.next()
         }
+        world.acceptsOutput = { [clientReads] _ in clientReads }
         if let loadSodium { world.loadSodium = loadSodium }
         world.copyInput = { try Data(input.utf8).write(to: URL(filePath: $0)) }
         world.replaceProcess = replacement
