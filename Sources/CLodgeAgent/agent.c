@@ -22,8 +22,11 @@
 #ifdef __linux__
 #include <sys/prctl.h>
 #include <sys/timerfd.h>
-#else
+#endif
+#ifdef __APPLE__
+#include <launch.h>
 #include <mach-o/dyld.h>
+#include <stdlib.h>
 #endif
 
 #ifdef MSG_NOSIGNAL
@@ -127,6 +130,21 @@ bool lodge_agent_is_listening(int socket) {
     if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &value, &size) != 0 || value != SOCK_STREAM) return false;
     size = sizeof value;
     return getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value != 0;
+}
+
+int lodge_agent_launchd_socket(void) {
+#ifdef __APPLE__
+    int *descriptors = NULL;
+    size_t count = 0;
+    // The name of the socket in the property list.
+    if (launch_activate_socket("agent", &descriptors, &count) != 0) return -1;
+    int first = count > 0 ? descriptors[0] : -1;
+    for (size_t index = 1; index < count; index++) close(descriptors[index]);
+    free(descriptors);
+    return first;
+#else
+    return -1;
+#endif
 }
 
 int64_t lodge_agent_peer_user(int socket, pid_t *process) {

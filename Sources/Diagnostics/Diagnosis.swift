@@ -29,6 +29,8 @@ package struct Diagnosis: Sendable {
         case client
         /// The clock of this machine.
         case clock
+        /// The background process, which the program checks itself.
+        case agent
     }
 
     /// The result of a check.
@@ -56,7 +58,7 @@ package struct Diagnosis: Sendable {
         /// The error that using the component would throw. Set for every problem.
         package var failure: AccountStoreError?
 
-        init(
+        package init(
             _ check: Check, _ state: State, of subject: String? = nil, _ detail: String, remedy: Hint? = nil,
             failure: AccountStoreError? = nil
         ) {

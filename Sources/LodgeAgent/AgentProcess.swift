@@ -39,7 +39,7 @@ package enum AgentProcess {
             let options = AgentOptions(arguments[5])
         else { return 2 }
         // The agent must not keep a folder in use.
-        chdir("/")
+        _ = chdir("/")
         // Workers must not inherit them.
         for descriptor in [listener, lock] + options.listeners.map(\.descriptor) {
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

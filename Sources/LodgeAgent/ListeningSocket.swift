@@ -48,10 +48,12 @@ package struct ListeningSocket {
         descriptor = number
     }
 
-    /// Returns the socket that systemd passed.
+    /// Returns the socket that systemd or launchd passed.
     ///
     /// See sd_listen_fds(3). The manager keeps the same socket, so it must not be shut down.
     private static func inheritedSocket() -> Int32? {
+        let launched = lodge_agent_launchd_socket()
+        if launched >= 0 { return launched }
         let (process, count) = (SystemCalls.variable("LISTEN_PID"), SystemCalls.variable("LISTEN_FDS"))
         for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { unsetenv(name) }
         guard let process, process == "\(getpid())", let count = count.flatMap({ Int($0) }), count >= 1,

@@ -21,6 +21,8 @@ int lodge_agent_accept(int socket);
 int lodge_agent_pair(int sockets[2]);
 /// Returns whether the descriptor is a listening stream socket.
 bool lodge_agent_is_listening(int socket);
+/// Returns the listening socket that launchd passes, or -1. Other systems have no launchd.
+int lodge_agent_launchd_socket(void);
 /// Returns the user ID of the other end, or -1 as an error. Stores its process ID, or 0, if `process` is not NULL.
 int64_t lodge_agent_peer_user(int socket, pid_t *process);
 void lodge_agent_make_nonblocking(int descriptor);

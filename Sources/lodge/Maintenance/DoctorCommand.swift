@@ -1,5 +1,7 @@
-import Diagnostics
+import AgentProtocol
 import CommandLineKit
+import Diagnostics
+import LodgeAgent
 import OAuth2AccountStore
 import StrictJSON
 
@@ -12,7 +14,7 @@ struct DoctorCommand: CommandHandler {
     nonisolated static let command = Command(
         "doctor", "Diagnose sign-in problems.",
         discussion: """
-            doctor checks settings, proxy, store, key, locks, sign-ins, the redirect's port, network, discovery, client and clock. It \
+            doctor checks settings, proxy, store, key, locks, sign-ins, the redirect's port, network, discovery, client, clock and agent. It \
             changes no file and sends no secret: only a sign-in checks the client secret. The exit status is 0 if there \
             are only warnings, otherwise the status of the worst problem.
             """, examples: ["lodge doctor", "lodge doctor --output json"], options: [Input.offline],
@@ -27,7 +29,8 @@ struct DoctorCommand: CommandHandler {
     func run() async throws -> ExitStatus {
         let diagnosis = try await diagnose()
         let remedyText = invocation.remedyText
-        let records = diagnosis.findings.map { DiagnosisRecord(finding: $0, remedyText: remedyText) }
+        let findings = diagnosis.findings + [agentFinding()].compactMap { $0 }
+        let records = findings.map { DiagnosisRecord(finding: $0, remedyText: remedyText) }
         if format == .table, console.terminal.outputIsTerminal {
             for record in records {
                 for line in record.paragraph(width: console.terminal.columns) { try console.writeLine(line) }
@@ -36,7 +39,7 @@ struct DoctorCommand: CommandHandler {
             try list(records, DiagnosisRecord.columns)
         }
         let statuses = diagnosis.problems.map { DiagnosisRecord(finding: $0).status }
-        let warnings = diagnosis.findings.count { $0.state == .warning }
+        let warnings = findings.count { $0.state == .warning }
         console.note(Self.summary(problems: statuses.count, warnings: warnings))
         return statuses.max { $0.rawValue < $1.rawValue } ?? .done
     }
@@ -57,6 +60,38 @@ struct DoctorCommand: CommandHandler {
         return try await Diagnosis.examine(
             settings: settings, storage: storage, keyLocations: try context.keyLocations(),
             dependencies: context.dependencies(), type: type, usesNetwork: !invocation[Input.offline])
+    }
+
+    /// Returns the state of the agent, or `nil` if it is not in use.
+    private func agentFinding() -> Diagnosis.Finding? {
+        let isAutomatic = (try? context.settingsOfFile())?.agent.startsAutomatically ?? false
+        do throws(AgentSocket.Problem) {
+            let path = try AgentRules.socket(context.world.variable)
+            switch try context.world.askAgent(AgentRequest.line("status"), [], path) {
+            case .status(let status)?:
+                let version = status["version"]?.string ?? ""
+                if status["locked"] == true {
+                    return Diagnosis.Finding(
+                        .agent, .warning, "version \(version) is locked", remedy: "\(run: "agent unlock")")
+                }
+                return version == Program.version
+                    ? Diagnosis.Finding(.agent, .ok, "version \(version) listens on \(path)")
+                    : Diagnosis.Finding(
+                        .agent, .warning, "it has version \(version), and this program \(Program.version)",
+                        remedy: "\(run: "agent stop")")
+            default:
+                return Diagnosis.Finding(
+                    .agent, .warning, "it does not respond on \(path)", remedy: "end its process and start it again")
+            }
+        } catch {
+            switch error {
+            case .missing, .notListening: return nil
+            case .noPath where !isAutomatic: return nil
+            case .noPath, .tooLong, .notASocket, .unsafe, .otherUser:
+                let failure = CommandError(error, "the agent cannot run")
+                return Diagnosis.Finding(.agent, .warning, failure.reason ?? failure.message, remedy: failure.hint)
+            }
+        }
     }
 
     /// Returns the error that commands report for unusable settings.
