@@ -15,6 +15,8 @@
 struct Benchmark: Sendable {
     /// The name on the command line.
     let name: String
+    /// Whether it runs only if its name is given, because it takes minutes.
+    var isLong = false
     /// Runs the measurements, and passes each figure to `show` immediately.
     let run: @MainActor @Sendable (_ show: @MainActor (Figure) -> Void) async throws -> Void
 }
@@ -28,6 +30,7 @@ enum Benchmarks {
         Benchmark(name: "offline", run: OfflineBenchmark.run),
         Benchmark(name: "command", run: CommandBenchmark.run),
         Benchmark(name: "agent", run: AgentBenchmark.run),
+        Benchmark(name: "agent-idle", isLong: true, run: AgentBenchmark.runIdle),
         Benchmark(name: "callers", run: AccessTokenScene.run),
         Benchmark(name: "jose", run: JOSEBenchmark.run),
         Benchmark(name: "store", run: StoreBenchmark.run),
@@ -41,7 +44,7 @@ enum Benchmarks {
         let known = all.map(\.name).joined(separator: ", ")
         if let unknown = wanted.first(where: { name in !all.contains { $0.name == name } }) {
             say(
-                "error: no benchmark \(unknown.debugDescription)\nhint: expected \(known); without a name, all run"
+                "error: no benchmark \(unknown.debugDescription)\nhint: expected \(known); without a name, all run but agent-idle"
             )
             exit(2)
         }
@@ -49,7 +52,7 @@ enum Benchmarks {
             say("error: measurements of a debug build are meaningless\nhint: swift run -c release benchmarks")
             exit(2)
         #else
-            await measure(wanted.isEmpty ? all : all.filter { wanted.contains($0.name) })
+            await measure(wanted.isEmpty ? all.filter { !$0.isLong } : all.filter { wanted.contains($0.name) })
         #endif
     }
 

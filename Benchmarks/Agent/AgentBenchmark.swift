@@ -40,13 +40,47 @@ enum AgentBenchmark {
             say("The comparison with Python is skipped: msal and requests are missing; make bench installs them.")
         }
         try await exchange(agent, token, show)
-        for (name, goal) in [("VmRSS", Goal.oursAtMost(4)), ("RssAnon", .none)] {
-            guard let kilobytes = agent.memory(name) else { continue }
-            let samples = Samples([Double(kilobytes) / 1000])
-            show(
-                Figure(
-                    name: "agent \(name)", unit: "MB", ours: samples, peerName: "itself", peer: samples, goal: goal))
+        try await memory(agent, token, show)
+    }
+
+    /// Measures the memory with a worker that rests, and without a worker.
+    private static func memory(
+        _ agent: RunningAgent, _ token: Program, _ show: @MainActor (Figure) -> Void
+    ) async throws {
+        // The worker returns memory after 5 s.
+        try await Task.sleep(for: .seconds(6))
+        if let ours = agent.memory("VmRSS"),
+            let worker = agent.workers.compactMap({ RunningAgent.memory("VmRSS", of: $0) }).max()
+        {
+            show(figure("agent and worker VmRSS", "MB", Double(ours + worker) / 1000, .oursAtMost(30)))
         }
+        try await agent.rest()
+        if let ours = agent.memory("VmRSS") { show(figure("agent VmRSS", "MB", Double(ours) / 1000, .oursAtMost(4))) }
+        if let ours = agent.memory("RssAnon") { show(figure("agent RssAnon", "MB", Double(ours) / 1000, .none)) }
+    }
+
+    /// Returns a figure without a peer.
+    private static func figure(_ name: String, _ unit: String, _ value: Double, _ goal: Goal) -> Figure {
+        let samples = Samples([value])
+        return Figure(name: name, unit: unit, ours: samples, peerName: "itself", peer: samples, goal: goal)
+    }
+
+    /// Counts how often an agent that rests wakes up in ten minutes.
+    static func runIdle(_ show: @MainActor (Figure) -> Void) async throws {
+        let environment = Environment.ofThisProcess
+        let binary = try CommandBinary.find(environment: environment)
+        let search = try await SearchScene(environment: environment)
+        defer { search.close() }
+        let agent = try RunningAgent(binary, search)
+        defer { agent.stop() }
+        let token = try search.token(binary)
+        for _ in 0..<3 { _ = try token.run() }
+        try await agent.rest()
+        // The limit of the last connection expires in this time.
+        try await Task.sleep(for: .seconds(70))
+        let before = agent.wakeUps
+        try await Task.sleep(for: .seconds(600))
+        show(figure("agent wake-ups in 10 minutes", "times", Double(agent.wakeUps - before), .oursAtMost(0)))
     }
 
     /// Measures one token over a new connection, compared with an echo of the same number of bytes.

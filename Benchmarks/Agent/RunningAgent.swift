@@ -41,8 +41,33 @@ struct RunningAgent {
 
     func stop() { _ = try? program.run() }
 
+    /// Ends the workers, as after some minutes without a command.
+    func rest() async throws {
+        for word in ["lock", "unlock"] {
+            guard try AgentClient.ask(AgentRequest.line(word), at: path) == .done else {
+                throw BenchmarkError("the agent does not \(word)")
+            }
+        }
+        while !workers.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+    }
+
+    /// The number of times that the kernel ran the process.
+    var wakeUps: Int {
+        let text = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").filter { $0.contains("ctxt_switches:") }
+            .compactMap { $0.split { $0 == " " || $0 == "\t" }.last.flatMap { Int($0) } }.reduce(0, +)
+    }
+
+    /// The process IDs of the workers.
+    var workers: [Int64] {
+        let path = "/proc/\(process)/task/\(process)/children"
+        return ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: " ").compactMap { Int64($0) }
+    }
+
     /// Returns a value of the process in kB, such as `VmRSS`.
-    func memory(_ name: String) -> Int? {
+    func memory(_ name: String) -> Int? { Self.memory(name, of: process) }
+
+    static func memory(_ name: String, of process: Int64) -> Int? {
         let text = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix(name + ":") }
         return line.flatMap { $0.split { $0 == " " || $0 == "\t" }.dropFirst().first }.flatMap { Int($0) }

@@ -107,7 +107,7 @@ package final class AgentLoop {
 
     /// Serves until a signal or `agent stop` ends the agent.
     package func run() {
-        lodge_agent_release_code()
+        lodge_agent_release_memory()
         while !hasExited { wait() }
         for worker in workers.values { close(worker.socket) }
         for listener in [listener] + others.values { listener.end() }
@@ -271,7 +271,7 @@ package final class AgentLoop {
         case .end(let worker):
             if let ended = workers.removeValue(forKey: worker) { close(ended.socket) }
             // Now the agent rests.
-            if workers.isEmpty { lodge_agent_release_code() }
+            if workers.isEmpty { lodge_agent_release_memory() }
         case .keep(_, let slot): slots[slot] = received
         case .erase(let slot): slots[slot] = nil
         case .keepKey(let client, let store):

@@ -8,6 +8,9 @@
 #ifdef __linux__
 #include <link.h>
 #endif
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -52,14 +55,16 @@ static int release_code(struct dl_phdr_info *object, size_t size, void *context)
         uintptr_t start = (object->dlpi_addr + segment->p_vaddr) & ~(uintptr_t)4095;
         madvise((void *)start, object->dlpi_addr + segment->p_vaddr + segment->p_memsz - start, MADV_DONTNEED);
     }
-    // The program is the first object.
-    return 1;
+    return 0;
 }
 #endif
 
-void lodge_agent_release_code(void) {
+void lodge_agent_release_memory(void) {
 #ifdef __linux__
     dl_iterate_phdr(release_code, NULL);
+#endif
+#ifdef __GLIBC__
+    malloc_trim(0);
 #endif
 }
 

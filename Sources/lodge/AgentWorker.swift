@@ -28,6 +28,8 @@ import Synchronization
     private nonisolated static let current = Mutex<Current?>(nil)
     private nonisolated static let channel = AgentWorkerName.channel
     private nonisolated static let transports = OpenTransports()
+    /// The time after a command until the worker returns memory to the system.
+    private static let restDelay = Duration.seconds(5)
     private static var key: (key: any KeyCustody, store: String)?
 
     /// Runs the commands of the resident until it closes the connection.
@@ -42,7 +44,15 @@ import Synchronization
         }
         let (jobs, continuation) = AsyncStream.makeStream(of: Job.self)
         DetachedThread.run { read(continuation) }
-        for await job in jobs { await perform(job) }
+        var rest: Task<Void, any Error>?
+        for await job in jobs {
+            rest?.cancel()
+            await perform(job)
+            rest = Task {
+                try await Task.sleep(for: restDelay)
+                lodge_agent_release_memory()
+            }
+        }
         withExtendedLifetime(sources) {}
         _exit(0)
     }

@@ -8,8 +8,9 @@
 
 /// Forbids core files and, on Linux, access to the memory by other processes of the user.
 void lodge_agent_protect_process(void);
-/// Unmaps the program's code, which the system maps again where it runs: most of it ran only at the start.
-void lodge_agent_release_code(void);
+/// Unmaps the code of the program and its libraries, which the system maps again where it runs: most of it ran only at the
+/// start. Returns free memory to the system.
+void lodge_agent_release_memory(void);
 
 /// Opens a stream socket that is closed on exec and listens on the path. Returns -1 and sets errno on failure.
 int lodge_agent_listen(const char *path);
