@@ -8,8 +8,6 @@ import CLodgeAgent
 package enum AgentProcess {
     /// The hidden command.
     package static let command = "__agent"
-    /// The socket on which the agent listens. Service managers pass it as this descriptor, too.
-    package static let listener: Int32 = 3
 
     /// Opens the sockets for the agent that replaces this process, and returns the arguments of the agent.
     ///
@@ -20,23 +18,25 @@ package enum AgentProcess {
     package static func prepare(
         program: String, version: String, options: AgentOptions, path: () throws(AgentSocket.Problem) -> String
     ) throws(ListeningSocket.Failure) -> [String] {
-        var socket = try ListeningSocket(at: path)
-        socket.passOn(as: listener)
+        let socket = try ListeningSocket(at: path)
+        socket.passOn()
         var options = options
         for index in options.listeners.indices {
             let other = try ListeningSocket(creating: options.listeners[index].path)
             other.passOn()
             options.listeners[index].descriptor = other.descriptor
         }
-        return [command, program, version, socket.path ?? "", "\(socket.lock)", options.text]
+        return [
+            command, program, version, socket.path ?? "", "\(socket.descriptor)", "\(socket.lock)", options.text,
+        ]
     }
 
     /// Serves until a signal or `agent stop` ends the agent, and returns the exit status.
     package static func run(_ arguments: [String]) -> Int32 {
         lodge_agent_protect_process()
-        guard arguments.count == 6, lodge_agent_is_listening(listener),
-            let identity = ProcessIdentity(program: arguments[1]), let lock = Int32(arguments[4]),
-            let options = AgentOptions(arguments[5])
+        guard arguments.count == 7, let identity = ProcessIdentity(program: arguments[1]),
+            let listener = Int32(arguments[4]), lodge_agent_is_listening(listener), let lock = Int32(arguments[5]),
+            let options = AgentOptions(arguments[6])
         else { return 2 }
         // The agent must not keep a folder in use.
         _ = chdir("/")

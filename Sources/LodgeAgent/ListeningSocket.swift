@@ -9,11 +9,11 @@ package struct ListeningSocket {
         case system(String, path: String)
     }
 
-    package private(set) var descriptor: Int32
+    let descriptor: Int32
     /// The path of the socket that this process created, or `nil` if it belongs to a service manager.
     let path: String?
     /// The file whose lock keeps other agents from the path, or -1.
-    private(set) var lock: Int32
+    let lock: Int32
 
     /// Creates a socket at the path, unless the service manager has passed one.
     package init(at path: () throws(AgentSocket.Problem) -> String) throws(Failure) {
@@ -39,14 +39,12 @@ package struct ListeningSocket {
     }
 
     /// Lets the program that replaces this process inherit the socket and the lock.
+    ///
+    /// They keep their numbers: another thread of this process may be about to close any other number.
     package func passOn() { for number in [descriptor, lock] { _ = fcntl(number, F_SETFD, 0) } }
 
-    /// Lets the program that replaces this process inherit the socket, as this descriptor, and the lock.
-    package mutating func passOn(as number: Int32) {
-        if lock >= 0 { lock = fcntl(lock, F_DUPFD, number + 1) }
-        if descriptor == number { _ = fcntl(number, F_SETFD, 0) } else { dup2(descriptor, number) }
-        descriptor = number
-    }
+    /// The first descriptor that systemd passes.
+    private static let firstInherited: Int32 = 3
 
     /// Returns the socket that systemd or launchd passed.
     ///
@@ -57,9 +55,9 @@ package struct ListeningSocket {
         let (process, count) = (SystemCalls.variable("LISTEN_PID"), SystemCalls.variable("LISTEN_FDS"))
         for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { unsetenv(name) }
         guard let process, process == "\(getpid())", let count = count.flatMap({ Int($0) }), count >= 1,
-            lodge_agent_is_listening(AgentProcess.listener)
+            lodge_agent_is_listening(firstInherited)
         else { return nil }
-        return AgentProcess.listener
+        return firstInherited
     }
 
     /// Creates the folder and the socket. Replaces the socket of an agent that has ended.

@@ -62,6 +62,8 @@ def run(checks, world):
     memory(checks, world, agent)
     other_user(checks, world, agent)
     garbage(checks, world, agent)
+    full_disk(checks, world, endpoint, agent)
+    agent = Agent(world)
     deaths(checks, world, endpoint, agent)
     kills(checks, world, endpoint)
 
@@ -326,8 +328,8 @@ def sockets(checks, world):
 
 def refreshes(checks, world, endpoint, agent):
     before = len(endpoint.requests)
-    ended = [running.finish() for running in [world.start("token") for _ in range(16)]]
-    checks.check("16 clients of an expired account print the same new token", {one.out for one in ended} == {f"AT-{endpoint.number}\n"},
+    ended = [running.finish() for running in [world.start("token") for _ in range(64)]]
+    checks.check("64 clients of an expired account print the same new token", {one.out for one in ended} == {f"AT-{endpoint.number}\n"},
                  "\n".join(map(str, ended)))
     checks.check("the provider gets one refresh request", len(endpoint.requests) == before + 1, endpoint.requests[before:])
     eventually(lambda: [token for token in agent.status["tokens"] if token["state"] == "fresh"])
@@ -338,14 +340,24 @@ def refreshes(checks, world, endpoint, agent):
             "folder": world.folder, "umask": 0o022, "terminals": 0, "program": identity(program_of(world.program)),
             "place": " ".join(place(world.folder))}).encode() + b"\n"
         right = 0
-        for _ in range(1000):
+        for number in range(2000):
             client.sendall(request)
             head = read_line(client)
             size = head.get("output", 0)
             right += client.recv(size, socket.MSG_WAITALL) == f"AT-{endpoint.number}\n".encode() if size else 0
-    checks.check("1,000 requests on one connection get the token", right == 1000, f"{right}: {head}")
+            if number == 1000:
+                before = anonymous_memory(agent.process)
+    checks.check("2,000 requests on one connection get the token", right == 2000, f"{right}: {head}")
+    after = anonymous_memory(agent.process)
+    checks.check("the second thousand needs no additional memory", after <= before + 64, f"{before} kB, then {after} kB")
     descriptors = len(os.listdir(f"/proc/{agent.process}/fd"))
     checks.check("the agent keeps no descriptors of its clients", descriptors < 20, descriptors)
+
+
+def anonymous_memory(process):
+    """The anonymous memory of a process in kB."""
+    with open(f"/proc/{process}/status", encoding="ascii") as file:
+        return int(re.search(r"RssAnon:\s+(\d+)", file.read())[1])
 
 
 def identity(path):
@@ -371,12 +383,55 @@ def changes(checks, world, endpoint):
     checks.ends("a removed store has no account", world.run("token"), 4)
     os.rename(world.store + ".moved", world.store)
     checks.check("a restored store has the account", world.run("token").out == refreshed.out, refreshed)
+    database = os.path.join(world.store, "accounts.sqlite")
+    # The last page, which contains no record.
+    with open(database, "r+b") as file:
+        file.seek(os.path.getsize(database) - 4096)
+        file.write(b"\xee" * 16)
+    checks.ends("another process salvages the damaged store", world.run("accounts", "salvage", "--replace"), 0)
+    checks.check("the next request gets the token of the copy", world.run("token").out == refreshed.out)
     settings = world.environment["LODGE_SETTINGS"]
     os.chmod(settings, 0o666)
     checks.ends("settings that others can write are refused", world.run("token"), 8)
     os.chmod(settings, 0o600)
     checks.ends("after chmod the token is back", world.run("token"), 0)
     checks.check("no refresh token was used twice", endpoint.reuses == 0, endpoint.requests)
+
+
+def full_disk(checks, world, endpoint, agent):
+    """A full and a read-only disk when the provider issues new tokens."""
+    place = world.path("small")
+    os.makedirs(place, mode=0o700)
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "none", place], capture_output=True, check=False)
+    if done.returncode:
+        print("skipped: a full disk, because mount is not permitted", flush=True)
+        return
+    usual = world.environment["LODGE_STORE"]
+    try:
+        world.environment["LODGE_STORE"] = place
+        use_token(checks, world, endpoint, left=-60)
+        with open(os.path.join(place, "filler"), "wb", buffering=0) as file:
+            try:
+                while file.write(b"x" * 4096):
+                    pass
+            except OSError:
+                pass
+        # The journal has its space already, so a refresh can be saved.
+        checks.ends("a refresh on a full disk", world.run("token"), 0)
+        os.remove(os.path.join(place, "filler"))
+        use_token(checks, world, endpoint, left=-60)
+        subprocess.run(["mount", "-o", "remount,ro", place], check=True)
+        plain, ours = world.run("token", LODGE_AGENT="off"), world.run("token")
+        checks.check("on a read-only disk the error is the same as without the agent",
+                     (plain.status, plain.err) == (ours.status, ours.err) and "lodge: " in ours.err, f"{plain}\n{ours}")
+        subprocess.run(["mount", "-o", "remount,rw", place], check=True)
+        again = world.run("token")
+        checks.check("after that the sign-in is intact", again.status == 0 and again.out.startswith("AT-"), again)
+        checks.check("no refresh token was used twice", endpoint.reuses == 0, endpoint.requests)
+    finally:
+        world.environment["LODGE_STORE"] = usual
+        agent.running.stop()
+        subprocess.run(["umount", place], check=True)
 
 
 def memory(checks, world, agent):
@@ -479,7 +534,10 @@ def garbage(checks, world, agent):
     checks.check("next to them an honest client is served", world.run("agent", "status").status == 0 and world.run("token").status == 0,
                  f"{time.monotonic() - start} s")
     crowd = []
-    for _ in range(300):
+    honest = agent.connect()
+    honest.sendall(b'{"protocol":1,"ask":"status"}\n')
+    read_line(honest)
+    for _ in range(5000):
         client = socket.socket(socket.AF_UNIX)
         client.setblocking(False)
         try:
@@ -488,9 +546,10 @@ def garbage(checks, world, agent):
             client.close()
             continue
         crowd.append(client)
+    checks.check("next to 5,000 connection attempts, an open connection is served", agent.ask(honest) is not None)
     # Connections without a message are closed after two seconds, and a client does not wait longer for a response.
-    checks.ends("with 300 silent connections, token works", world.run("token"), 0)
-    for client in [*crowd, slow, mute]:
+    checks.ends("with the silent connections, token works", world.run("token"), 0)
+    for client in [*crowd, slow, mute, honest]:
         client.close()
     checks.check("after that the agent responds again", eventually(lambda: agent.status), agent.status)
     checks.check("it is the same process", agent.running.process.poll() is None)
@@ -535,7 +594,7 @@ def kills(checks, world, endpoint):
     wrong, unnamed, lost = [], [], 0
     for turn in range(KILLS):
         issued = endpoint.number
-        clients = [world.start("token", *(["--refresh"] if number == 0 else [])) for number in range(4)]
+        clients = [world.start("token", *(["--refresh"] if number == 0 else [])) for number in range(8)]
         time.sleep(generator.random() * 0.1)
         victim = generator.choice(["agent", "worker", "client"])
         if victim == "agent":
