@@ -82,6 +82,9 @@ public struct Account: Sendable, Identifiable, Equatable {
     /// The position of the account in the stable order of all accounts.
     public let position: Int64
 
+    /// Whether its tokens are bound to a key of the store (RFC 9449), so that other programs cannot use them.
+    package let isKeyBound: Bool
+
     let userDataBytes: Data?
 
     init(record: AccountRecord, position: Int64) {
@@ -102,6 +105,7 @@ public struct Account: Sendable, Identifiable, Equatable {
         isClient = record.serviceGrant != nil
         signInNeeded = record.signInNeeded
         created = record.created
+        isKeyBound = record.senderKey != nil || record.tokens.type == "dpop"
         self.position = position
         userDataBytes = record.userData
     }

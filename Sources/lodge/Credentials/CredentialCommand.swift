@@ -37,13 +37,15 @@ extension CommandContext {
 
     /// Returns a valid Bearer token.
     ///
+    /// - Parameter scope: The scope that the token must cover; empty for any.
     /// - Throws: `CommandError` for a token of another type: only the store can sign requests with it.
-    func bearerToken(of found: HostAccount) async throws -> AccessToken {
+    func bearerToken(of found: HostAccount, scope: Scope = []) async throws -> AccessToken {
+        try Self.checkIsPassable(found.account)
         let token: AccessToken
         do {
-            token = try await found.store.accessToken(for: found.account.id)
+            token = try await found.store.accessToken(for: found.account.id, scopes: scope.isEmpty ? nil : scope)
         } catch let error as AccountStoreError {
-            throw Self.advised(error, found.store, found.account)
+            throw Self.advised(error, found.store, found.account, scopes: scope.isEmpty ? nil : scope)
         }
         try Self.requireBearer(token, of: found.account)
         return token
@@ -51,11 +53,26 @@ extension CommandContext {
 
     /// Throws if a token is not a Bearer token: only the store can sign requests with it.
     static func requireBearer(_ token: AccessToken, of account: Account) throws(CommandError) {
-        guard token.type == "bearer" else {
-            throw CommandError(
-                .failed, "cannot pass the token of \(account.label) to another program",
-                reason: "it is bound to a key, which only lodge can use", hint: "\(run: "request") GET URL")
-        }
+        guard token.type == "bearer" else { throw boundToken(of: account) }
+    }
+
+    /// Returns an ID token that is valid for a while.
+    ///
+    /// - Throws: `CommandError` if the account's tokens are bound to a key, or if the provider sends no ID token.
+    func idToken(of found: HostAccount) async throws -> (secret: Secret, expiry: Date) {
+        try Self.checkIsPassable(found.account)
+        return try await idToken(found.store, of: found.account)
+    }
+
+    /// Throws if the account's tokens are bound to a key.
+    static func checkIsPassable(_ account: Account) throws(CommandError) {
+        if account.isKeyBound { throw boundToken(of: account) }
+    }
+
+    private static func boundToken(of account: Account) -> CommandError {
+        CommandError(
+            .failed, "cannot pass the token of \(account.label) to another program",
+            reason: "it is bound to a key, which only lodge can use", hint: "\(run: "request") GET URL")
     }
 
     /// Returns a valid Bearer token for the URL of a server, or `nil` if no account type has its host.
@@ -65,7 +82,7 @@ extension CommandContext {
     }
 
     /// Returns the server of an address, or `nil` if it must not get a token: plain http is only for this machine.
-    private static func tokenHost(_ address: String) -> TokenHost? {
+    static func tokenHost(_ address: String) -> TokenHost? {
         // Programs disagree where a URL with other characters ends.
         guard address.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }) else { return nil }
         let text = address.contains("://") ? address : "https://\(address)"

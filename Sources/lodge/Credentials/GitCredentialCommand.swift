@@ -114,15 +114,10 @@ import LodgePlatform
     /// If no account type has the host, prints nothing: git then queries the next helper, or prompts the user.
     private func get(_ request: Request) async throws {
         guard let found = try await account(for: request) else { return }
-        let token: AccessToken
-        do {
-            token = try await found.store.accessToken(for: found.account.id)
-        } catch let error as AccountStoreError {
-            throw CommandContext.advised(error, found.store, found.account)
-        }
+        let token = try await context.bearerToken(of: found)
         let secret = token.secret.value
         var lines =
-            if request.acceptsBearer, token.type == "bearer" {
+            if request.acceptsBearer {
                 // ephemeral: other helpers do not save it.
                 ["capability[]=authtype", "authtype=Bearer", "credential=\(secret)", "ephemeral=1"]
             } else {

@@ -58,7 +58,7 @@ import StrictJSON
                 reason: "lodge passes a token only to hosts in the settings",
                 hint: "lodge help settings resourceHosts")
         }
-        let token = try await context.idToken(found.store, of: found.account)
+        let token = try await context.idToken(of: found)
         return [
             "version": 1, "success": true, "token_type": .string(type), "id_token": .string(token.secret.value),
             "expiration_time": .number(JSONNumber(Int64(token.expiry.timeIntervalSince1970))),

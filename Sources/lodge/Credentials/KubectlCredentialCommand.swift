@@ -48,24 +48,24 @@ import StrictJSON
     }
 
     private func credential(for server: String?) async throws -> (token: String, expiry: Date?) {
-        let store: AccountStore
-        let account: Account
+        let found: HostAccount
         if let server {
-            guard let found = try await context.hostAccount(for: server) else {
+            guard let account = try await context.hostAccount(for: server) else {
                 throw CommandError(
                     .settings, "no account type has the host of \(server.debugDescription)",
                     reason: "kubectl passes a token only to hosts in the settings",
                     hint: "lodge help settings resourceHosts")
             }
-            (store, account) = (found.store, found.account)
+            found = account
         } else {
-            (store, account) = try await context.storeAndAccount()
+            let (store, account) = try await context.storeAndAccount()
+            found = HostAccount(store: store, account: account)
         }
         guard invocation[Input.accessToken] else {
-            let found = try await context.idToken(store, of: account)
-            return (found.secret.value, found.expiry)
+            let token = try await context.idToken(of: found)
+            return (token.secret.value, token.expiry)
         }
-        let token = try await context.bearerToken(of: HostAccount(store: store, account: account))
+        let token = try await context.bearerToken(of: found)
         return (token.secret.value, token.expiry)
     }
 }

@@ -215,4 +215,32 @@ import Testing
         terminal.set(GoogleCredentialCommand.tokenType, "urn:ietf:params:oauth:token-type:access_token")
         #expect(try await failure().contains("subject_token_type"))
     }
+
+    @Test(arguments: [
+        "registry.example", "https://registry.example/", "https://registry.example:443", "HTTPS://REGISTRY.EXAMPLE",
+        "http://127.0.0.1:5000/v2/", "http://localhost:5000",
+    ]) func `an address with a clear host can get a token`(address: String) {
+        #expect(CommandContext.tokenHost(address) != nil)
+    }
+
+    @Test(arguments: [
+        // Control characters, spaces, backslashes and other letters.
+        "https://registry.example\n", "https://registry.example\u{0}.other.example", "https://registry.example\t",
+        "https://registry.example\r\n", "https://registry.example\u{7F}", "https://registry.example /",
+        " registry.example",
+        "registry.example other.example", "https://other.example\\@registry.example", "https:\\\\registry.example",
+        "https://rëgistry.example", "https://registry.example\u{3002}other.example", "https://registry.example/ä",
+        "https://registry\u{200B}.example", "https://registry.example\u{FF0F}",
+        // Names of users, other schemes, and plain http to another machine.
+        "https://user@registry.example", "https://user:password@registry.example", "ftp://registry.example",
+        "http://registry.example", "file:///registry.example", "https://", "",
+    ]) func `an address that programs read differently gets no token`(address: String) async throws {
+        #expect(CommandContext.tokenHost(address) == nil)
+        let (terminal, _) = try await signedIn()
+        let uri = String(decoding: JSONValue.object(["uri": .string(address)]).serialized(), as: UTF8.self)
+        let bazel = await terminal.run("credential", "bazel", "get", input: uri)
+        #expect(bazel.status == 0 && bazel.output == #"{"headers":{}}"# + "\n", "\(bazel)")
+        let keyring = await terminal.run("credential", "keyring", "get", address)
+        #expect(keyring.status == 1 && keyring.output.isEmpty, "\(keyring)")
+    }
 }
