@@ -12,9 +12,12 @@ extension HelpPage {
         HelpPage(name: "git", summary: "Use OAuth tokens in git.", isGuide: true) { $0.git },
         HelpPage(
             name: "credentials",
-            summary: "Use OAuth tokens in docker, kubectl, pip, cargo, Google Cloud and others.",
+            summary: "Use OAuth tokens in docker, kubectl, pip, uv, cargo, bazel and oidc-token.",
             isGuide: true
         ) { $0.credentials },
+        HelpPage(name: "cloud", summary: "Use OAuth tokens in AWS and Google Cloud.", isGuide: true) {
+            $0.cloud
+        },
     ]
 }
 
@@ -255,10 +258,28 @@ extension HelpText {
                     "common --credential_helper=cache.example=lodge-helper",
                 ])
             + block(
-                "Google Cloud: credential_source in the file of an external account",
-                [#"{"executable": {"command": "lodge credential google", "timeout_millis":30000}}"#])
-            + block(
                 "oidc-token: for each connection to the socket OIDC_SOCK, a listener runs",
                 ["lodge credential oidc-agent --allow work"])
+    }
+
+    fileprivate var cloud: [String] {
+        paragraph(
+            "The libraries and tools of a cloud get their credentials from lodge, only for the hosts of the account type. Add the hosts below to "
+                + "its resourceHosts, and sign in.")
+            + block(
+                "AWS: a profile in ~/.aws/config, and the host sts.amazonaws.com",
+                [
+                    "[profile work]",
+                    "credential_process = lodge credential aws arn:aws:iam::123456789012:role/app",
+                ])
+            + paragraph(
+                "In IAM, the issuer of the account type is an identity provider of the kind OpenID Connect, with the client ID as its audience, and "
+                    + "the role trusts it. With AWS_REGION in the environment, the host is sts.REGION.amazonaws.com.")
+            + block(
+                "Google Cloud: the host iam.googleapis.com, and a file of an external account",
+                [
+                    #""credential_source": {"executable": {"#,
+                    #"  "command": "lodge credential google", "timeout_millis": 30000}}"#,
+                ])
     }
 }

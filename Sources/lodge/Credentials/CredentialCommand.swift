@@ -11,12 +11,13 @@ enum CredentialCommand {
         discussion: """
             The other program runs this command. It gets a token only for a host of an account type: the host of the issuer or of \
             an endpoint, or one of the resourceHosts. If such a host has no account, standard error names the sign-in. oidc-agent \
-            serves any account; --allow restricts it. To set up other programs: lodge help credentials.
+            serves any account; --allow restricts it. To set up other programs: lodge help credentials, lodge help cloud.
             """, examples: ["git config --global credential.helper '!lodge credential git'"],
         subcommands: [
             GitCredentialCommand.command, DockerCredentialCommand.command, KubectlCredentialCommand.command,
             CargoCredentialCommand.command, BazelCredentialCommand.command, KeyringCredentialCommand.command,
-            GoogleCredentialCommand.command, OIDCAgentCredentialCommand.command, FilesCredentialCommand.command,
+            GoogleCredentialCommand.command, AWSCredentialCommand.command, OIDCAgentCredentialCommand.command,
+            FilesCredentialCommand.command,
         ])
 }
 

@@ -8,7 +8,7 @@ import StrictJSON
     nonisolated static let command = Command(
         "google", "Act as an executable credential source of Google Cloud.",
         discussion: """
-            To set it up: lodge help credentials. It prints the ID token of the active account or of --account and --type. Its account \
+            To set it up: lodge help cloud. It prints the ID token of the active account or of --account and --type. Its account \
             type must have the host iam.googleapis.com in resourceHosts.
             """,
         examples: ["lodge credential google --type work"], formats: OutputFormat.ofText
@@ -44,7 +44,7 @@ import StrictJSON
             throw CommandError(
                 .usage, "there is no request of a Google library",
                 reason: "\(Self.permission) is not 1, or another variable is not set",
-                hint: "let the library run this command: lodge help credentials")
+                hint: "let the library run this command: lodge help cloud")
         }
         guard Self.tokenTypes.contains(type) else {
             throw CommandError(

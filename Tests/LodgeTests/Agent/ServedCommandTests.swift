@@ -16,6 +16,7 @@ import Testing
         ["show", "ada"],
         ["lookup", "names.txt"], ["me"], ["status"], ["credential", "git", "get"], ["credential", "kubectl"],
         ["credential", "oidc-agent", "--allow", "work"],
+        ["credential", "aws", "arn:aws:iam::123456789012:role/reader"],
         ["accounts"], ["accounts", "list"],
         ["accounts", "--output", "json"],
     ]) func `commands that print or send something are served`(arguments: [String]) {
@@ -31,7 +32,8 @@ import Testing
     }
 
     @Test(arguments: [
-        [], ["sign-in"], ["sign-out"], ["browse"], ["exec", "--", "true"], ["serve"], ["demo"], ["config"], ["doctor"],
+        [], ["sign-in"], ["sign-out"], ["browse"], ["exec", "--", "true"], ["serve"],
+        ["demo"], ["config"], ["doctor"],
         ["accounts", "refresh"], ["accounts", "remove", "ada"], ["credential"], ["agent", "run"], ["--version"],
         ["search", "--help"], ["sync"], ["help"],
     ]) func `other commands run in the client`(arguments: [String]) {

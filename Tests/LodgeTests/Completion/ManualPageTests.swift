@@ -10,7 +10,7 @@ import Testing
         #expect(
             pages.map(\.name) == ["lodge.1"] + commandSyntax.root.subcommands.map { "lodge-\($0.name).1" } + [
                 "lodge-settings.5", "lodge-scripts.7", "lodge-storage.7", "lodge-mail.7", "lodge-git.7",
-                "lodge-credentials.7",
+                "lodge-credentials.7", "lodge-cloud.7",
             ])
         let settings = try #require(pages.first { $0.name == "lodge-settings.5" }).text
         #expect(settings.contains(".TH \"LODGE\\-SETTINGS\" 5"))

@@ -18,7 +18,7 @@ import Testing
             settings: """
                 {"types": {"bound": {"issuer": "\(provider.issuer)", "clientId": "c", "clientSecret": "client-secret-1",
                 "redirectUri": "http://127.0.0.1/callback", "dpop": true, "scopes": ["read"],
-                "resourceHosts": ["registry.example", "iam.googleapis.com"]}}}
+                "resourceHosts": ["registry.example", "iam.googleapis.com", "sts.amazonaws.com"]}}}
                 """)
         let done = await terminal.run("sign-in", "--client-credentials")
         #expect(done.status == 0, "\(done.errors)")
@@ -38,6 +38,7 @@ import Testing
         expectRefusal(await terminal.run("credential", "docker", "get", input: host))
         expectRefusal(await terminal.run("credential", "bazel", "get", input: #"{"uri": "https://registry.example/"}"#))
         expectRefusal(await terminal.run("credential", "keyring", "get", host, "oauth2"))
+        expectRefusal(await terminal.run("credential", "aws", "arn:aws:iam::123456789012:role/reader"))
         for capability in ["", "capability[]=authtype\n"] {
             expectRefusal(
                 await terminal.run(

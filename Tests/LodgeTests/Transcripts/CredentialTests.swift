@@ -195,7 +195,7 @@ import Testing
             #expect(found["version"] == 1 && found["success"] == false && found["code"]?.string != nil)
             return found["message"]?.string ?? ""
         }
-        #expect(try await failure().contains("lodge help credentials"))
+        #expect(try await failure().contains("lodge help cloud"))
         terminal.set(GoogleCredentialCommand.audience, "//iam.googleapis.com/projects/1/providers/p")
         terminal.set(GoogleCredentialCommand.tokenType, "urn:ietf:params:oauth:token-type:id_token")
         terminal.set(GoogleCredentialCommand.permission, "0")

@@ -31,8 +31,8 @@ import Testing
     nonisolated private static let texts = [
         ["accounts", "export", "--reveal-secrets"], ["exec", "true"], ["credential", "git", "get"],
         ["credential", "git", "store"], ["credential", "git", "erase"], ["credential", "docker", "list"],
-        ["credential", "cargo"], ["credential", "google"], ["credential", "oidc-agent"], ["demo"],
-        ["completion", "bash"],
+        ["credential", "cargo"], ["credential", "google"], ["credential", "oidc-agent"],
+        ["credential", "aws", "arn:aws:iam::123456789012:role/reader"], ["demo"], ["completion", "bash"],
     ]
 
     @Test(arguments: things) func `commands with records support every record format`(words: [String]) async throws {
