@@ -93,7 +93,8 @@ let package = Package(
             name: "lodge",
             dependencies: [
                 "AgentProtocol", "CLodgeAgent", "CommandLineKit", "Diagnostics", "DirectorySearch",
-                "FleetStorage", "HTTPExchange", "JOSE", "LocalProvider", "LodgeAgent", "OAuth2Protocol",
+                "FleetStorage", "HTTPExchange", "JOSE", "LocalProvider", "LodgeAgent", "LoopbackHTTP",
+                "OAuth2Protocol",
                 "OAuth2AccountStore", "LodgePlatform", "StrictJSON", "TerminalBrowser",
             ]),
 

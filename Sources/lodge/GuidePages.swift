@@ -15,7 +15,7 @@ extension HelpPage {
             summary: "Use OAuth tokens in docker, kubectl, pip, uv, cargo, bazel and oidc-token.",
             isGuide: true
         ) { $0.credentials },
-        HelpPage(name: "cloud", summary: "Use OAuth tokens in AWS and Google Cloud.", isGuide: true) {
+        HelpPage(name: "cloud", summary: "Use OAuth tokens in AWS, Azure and Google Cloud.", isGuide: true) {
             $0.cloud
         },
     ]
@@ -275,6 +275,15 @@ extension HelpText {
             + paragraph(
                 "In IAM, the issuer of the account type is an identity provider of the kind OpenID Connect, with the client ID as its audience, and "
                     + "the role trusts it. With AWS_REGION in the environment, the host is sts.REGION.amazonaws.com.")
+            + block(
+                "Azure: the host of each service, such as vault.azure.net",
+                ["lodge exec --azure -- python3 upload.py"])
+            + paragraph(
+                "While the program runs, lodge is its managed identity of App Service (IDENTITY_ENDPOINT and IDENTITY_HEADER), which "
+                    + "ManagedIdentityCredential and DefaultAzureCredential find. It serves the active account, or the account of --account and --type. "
+                    + "A token is for the requested resource, with the scope RESOURCE/.default, if the provider is Microsoft Entra. lodge rejects "
+                    + "a request for another identity: do not set AZURE_CLIENT_ID, or set it to the client ID of the account type."
+            )
             + block(
                 "Google Cloud: the host iam.googleapis.com, and a file of an external account",
                 [

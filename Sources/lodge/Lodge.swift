@@ -32,7 +32,7 @@ import Dispatch
         world.delegation = delegation
         if delegation == .none { world.startAgent = { AgentStart.start(arguments, environment) } }
         let work = Task { @MainActor [world] in await run(arguments, world) }
-        let interruption = Interruption(stores: world.stores) {
+        let interruption = Interruption(stores: world.stores, program: world.program) {
             _exit($0)
         } cancel: {
             work.cancel()
@@ -42,7 +42,7 @@ import Dispatch
         withExtendedLifetime(sources) {}
         // All output is written and all tokens are saved. A normal exit would spend time on freeing the libraries'
         // memory.
-        _exit(status == .interrupted ? interruption.status : status.rawValue)
+        _exit(world.program.exitStatus ?? (status == .interrupted ? interruption.status : status.rawValue))
     }
 
     @MainActor static func run(_ arguments: [String], _ world: CommandEnvironment) async -> ExitStatus {

@@ -37,6 +37,8 @@ struct Command: Sendable {
     /// The declaration for parsing and help.
     let spec: CommandSpec
     let timeoutUse: TimeoutUse
+    /// Whether `--timeout` ends a command line, if ``timeoutUse`` is the whole command.
+    let hasDeadline: @Sendable (Invocation) -> Bool
     /// Whether the built-in presets suffice without a settings file, because the command uses accounts in the store.
     private(set) var needsNoSettings: Bool
     private let run: Run?
@@ -47,13 +49,15 @@ struct Command: Sendable {
         examples: [CommandExample] = [],
         arguments: [any DeclaredArgument] = [], options: [any DeclaredOption] = [],
         formats: [OutputFormat] = OutputFormat.ofThings, json: JSONShape? = nil, timeoutUse: TimeoutUse = .command,
-        needsNoSettings: Bool = false, run: @escaping Run
+        hasDeadline: @escaping @Sendable (Invocation) -> Bool = { _ in true }, needsNoSettings: Bool = false,
+        run: @escaping Run
     ) {
         spec = CommandSpec(
             name, aliases: aliases, summary, discussion: discussion, examples: examples,
             arguments: arguments.map { $0.spec }, options: options.map { $0.spec }, formats: formats,
             json: json)
         self.timeoutUse = timeoutUse
+        self.hasDeadline = hasDeadline
         self.needsNoSettings = needsNoSettings
         self.run = run
         subcommands = []
@@ -68,6 +72,7 @@ struct Command: Sendable {
             name, summary, discussion: discussion, examples: examples, subcommands: subcommands.map(\.spec),
             defaultSubcommand: defaultSubcommand)
         timeoutUse = .command
+        hasDeadline = { _ in true }
         self.needsNoSettings = needsNoSettings
         run = nil
         self.subcommands = subcommands.map { subcommand in

@@ -33,6 +33,13 @@ struct CommandEnvironment {
     /// Replaces this process with another program. Returns only on failure, with `errno`.
     var replaceProcess: @MainActor (_ words: [String], _ environment: [String: String]) -> Int32 =
         ProcessReplacement.replace
+    /// The program of `exec` that runs as a child of this process.
+    let program = ForegroundProcess()
+    /// Runs a program as a child until it ends, and returns its exit status.
+    var runProgram:
+        @MainActor @Sendable (_ words: [String], _ environment: [String: String], ForegroundProcess) async -> Result<
+            Int32, SystemError
+        > = { await $2.run($0, environment: $1) }
     /// Opens the terminal of `browse`, which posts its keys to this queue.
     ///
     /// The default, `nil`, is the terminal of the process.
@@ -174,7 +181,8 @@ final class OpenStores: Sendable {
 
     /// The time at which `--timeout` ends the command.
     var deadline: ContinuousClock.Instant? {
-        command.timeoutUse == .command ? invocation[GlobalOptions.timeout].map { start + $0 } : nil
+        guard command.timeoutUse == .command, command.hasDeadline(invocation) else { return nil }
+        return invocation[GlobalOptions.timeout].map { start + $0 }
     }
 
     /// Returns a sentence whose commands repeat `--store` and `--settings` of this command line.

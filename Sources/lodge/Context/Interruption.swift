@@ -5,7 +5,8 @@ import Synchronization
 /// Ends the program on a signal without losing the response to a sent token request.
 ///
 /// The first signal cancels the command. The second ends the program after the new tokens are saved, without waiting
-/// for the command. Only a third SIGINT ends the program immediately.
+/// for the command. Only a third SIGINT ends the program immediately. While a program of `exec` runs as a child, the signals are
+/// for the child.
 final class Interruption: Sendable {
     private struct Signals {
         var first: Int32?
@@ -13,18 +14,22 @@ final class Interruption: Sendable {
     }
     private let signals = Mutex(Signals())
     private let stores: OpenStores
+    private let program: ForegroundProcess
     private let exit: @Sendable (Int32) -> Void
     private let cancel: @Sendable () -> Void
 
     /// Creates the reaction to signals for the command that uses these stores.
     ///
     /// - Parameters:
+    ///   - program: The child of `exec`.
     ///   - exit: Ends the process.
     ///   - cancel: Cancels the command.
     init(
-        stores: OpenStores, exit: @escaping @Sendable (Int32) -> Void, cancel: @escaping @Sendable () -> Void
+        stores: OpenStores, program: ForegroundProcess = ForegroundProcess(),
+        exit: @escaping @Sendable (Int32) -> Void, cancel: @escaping @Sendable () -> Void
     ) {
         self.stores = stores
+        self.program = program
         self.exit = exit
         self.cancel = cancel
     }
@@ -33,6 +38,7 @@ final class Interruption: Sendable {
     var status: Int32 { 128 + (signals.withLock { $0.first } ?? SIGINT) }
 
     func receive(_ number: Int32) {
+        if program.receive(number) { return }
         // The pager also receives Ctrl-C and continues.
         if number == SIGINT, PagerProcess.hasTerminal.load(ordering: .relaxed) { return cancel() }
         let count = signals.withLock { signals in

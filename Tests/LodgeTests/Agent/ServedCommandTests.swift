@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: [
-        [], ["sign-in"], ["sign-out"], ["browse"], ["exec", "--", "true"], ["serve"],
+        [], ["sign-in"], ["sign-out"], ["browse"], ["exec", "--", "true"], ["exec", "--azure", "true"], ["serve"],
         ["demo"], ["config"], ["doctor"],
         ["accounts", "refresh"], ["accounts", "remove", "ada"], ["credential"], ["agent", "run"], ["--version"],
         ["search", "--help"], ["sync"], ["help"],

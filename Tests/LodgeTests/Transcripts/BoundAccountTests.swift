@@ -51,6 +51,8 @@ import Testing
             expectRefusal(await terminal.run("credential", "kubectl"))
             expectRefusal(await terminal.run("credential", "kubectl", "--access-token"))
         }
+        // No program starts.
+        expectRefusal(await terminal.run("exec", "--azure", "--", "upload"))
     }
 
     @Test func `cargo and Google Cloud get the refusal in their protocols`() async throws {

@@ -5,6 +5,7 @@ import HTTPExchange
 import JOSE
 import LocalProvider
 import LodgeAgent
+import LodgePlatform
 import Synchronization
 import Testing
 
@@ -39,6 +40,11 @@ final class Terminal {
     var replacement: @MainActor ([String], [String: String]) -> Int32 = { _, _ in
         Issue.record("exec must not start a program")
         return 0
+    }
+    /// Acts as the child of `exec --azure`, and returns its exit status.
+    var child: @MainActor @Sendable ([String], [String: String]) async -> Result<Int32, SystemError> = { _, _ in
+        Issue.record("exec must not start a program")
+        return .success(0)
     }
     typealias AgentResponder = @MainActor (String, String) throws(AgentSocket.Problem) -> AgentResponse?
     /// Responds as the agent.
@@ -142,6 +148,8 @@ final class Terminal {
         if let loadSodium { world.loadSodium = loadSodium }
         world.copyInput = { try Data(input.utf8).write(to: URL(filePath: $0)) }
         world.replaceProcess = replacement
+        let child = child
+        world.runProgram = { words, environment, _ in await child(words, environment) }
         world.askAgent = { [askAgent] (line, descriptors, path) throws(AgentSocket.Problem) in
             self.agentMessages.append((line, descriptors.count))
             return try askAgent(AgentLine.object(line)?["ask"]?.string ?? "", path)
@@ -176,6 +184,6 @@ final class Terminal {
             if $0 < .seconds(1) || $0 > .seconds(200) { try await Task.sleep(for: $0) }
         }
         let status = await Lodge.run(words, world)
-        return Transcript(status: status.rawValue, output: output.text, errors: errors.text)
+        return Transcript(status: world.program.exitStatus ?? status.rawValue, output: output.text, errors: errors.text)
     }
 }
