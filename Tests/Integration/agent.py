@@ -35,7 +35,8 @@ LINES = [
     "search ada --output vcard", "search zzzz", "search --limit 3 --fields mail a", "search ada --explain", "search a --output mutt",
     "search ada --offline", "search", "show ada@contoso.example", "show eve@contoso.example", "show ada@contoso.example --output json",
     "lookup {file}", "lookup {file} --output jsonl", "lookup missing.txt", "me", "me --output json", "status", "status --output json",
-    "accounts", "accounts list --output json", "accounts list --account x", "credential git get", "--quiet token",
+    "accounts", "accounts list --output json", "accounts list --account x", "credential git get",
+    "credential aws arn:aws:iam::123456789012:role/app", "--quiet token",
 ]
 
 

@@ -17,6 +17,7 @@ import browser_sign_in
 import canaille
 import clients
 import closing_page
+import cloud
 import credentials
 import damage
 import demo
@@ -64,7 +65,7 @@ from world import ENDINGS, Ports, Unavailable, World, remove_home
 # The topics that need only the program, the longest first, and the topics that need other software.
 ALONE = [
     hostile_input, guides, interrupted, documentation, failing_provider, mail_servers, migration, postgresql, shared_store, local_directory, requests_nginx, agent, agent_settings, any_address, clients,
-    browse, damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, git_server, credentials, oidc_agent, qr_code, recipes, recording, scripts,
+    browse, damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, git_server, credentials, oidc_agent, cloud, qr_code, recipes, recording, scripts,
     signed_requests]
 # Servers of other projects, as Python and Debian packages.
 SERVERS = [canaille, django_oauth_toolkit, lemonldap_ng, oidc_provider_mock, scim2_server]
