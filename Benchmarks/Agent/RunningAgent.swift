@@ -61,7 +61,9 @@ struct RunningAgent {
     /// The process IDs of the workers.
     var workers: [Int64] {
         let path = "/proc/\(process)/task/\(process)/children"
-        return ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: " ").compactMap { Int64($0) }
+        return ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: " ").compactMap {
+            Int64($0)
+        }
     }
 
     /// Returns a value of the process in kB, such as `VmRSS`.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LodgeAgent
 
-/// The start of the agent's process.
+/// Tests the start of the agent.
 @Suite struct AgentProcessTests {
     @Test func `the agent inherits its sockets under their own numbers, because other threads use other numbers`()
         throws
