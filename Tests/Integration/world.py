@@ -67,8 +67,9 @@ class Running:
 
     def __init__(self, words, environment, folder, directory):
         self.words = words
-        self.paths = [tempfile.mkstemp(dir=folder)[1] for _ in range(2)]
-        with open(self.paths[0], "wb") as out, open(self.paths[1], "wb") as err:
+        files = [tempfile.NamedTemporaryFile(dir=folder, delete=False) for _ in range(2)]
+        self.paths = [file.name for file in files]
+        with files[0] as out, files[1] as err:
             self.process = subprocess.Popen(
                 words, env=environment, cwd=directory, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                 start_new_session=True)
