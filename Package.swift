@@ -42,7 +42,7 @@ let package = Package(
         .target(name: "AgentProtocol", dependencies: ["CLodgeAgent", "StrictJSON"]),
         .target(name: "AccountAgent", dependencies: ["AgentProtocol", "CLodgeAgent", "StrictJSON"]),
         // What the program and its launcher share.
-        .target(name: "LodgeAgent", dependencies: ["AccountAgent", "AgentProtocol", "CLodgeAgent"]),
+        .target(name: "LodgeAgent", dependencies: ["AccountAgent", "AgentProtocol", "CLodgeAgent", "StrictJSON"]),
         .target(name: "LodgePlatform"),
         .target(name: "HTTPExchange", dependencies: ["LodgePlatform", "StrictJSON"]),
         .target(name: "CurlHTTP", dependencies: ["CLodgeCurl", "HTTPExchange", "LodgePlatform"]),

@@ -71,15 +71,62 @@ package enum AgentClient {
         }
     }
 
-    /// Passes the standard streams to the worker, and waits for its report.
-    private static func wait(_ connection: consuming AgentConnection) -> Outcome {
+    /// Lets the agent run a command line, and returns its output instead of writing it. Its errors are not shown.
+    package static func output(
+        of arguments: [String], program: String, at path: String
+    ) -> (outcome: Outcome, bytes: [UInt8]) {
+        guard var request = currentRequest(arguments, program), let socket = try? AgentSocket.connect(to: path) else {
+            return (.notServed, [])
+        }
+        request.terminals = 0
+        return output(of: request, AgentConnection(socket))
+    }
+
+    private static func output(
+        of request: CommandLineRequest, _ connection: consuming AgentConnection
+    ) -> (outcome: Outcome, bytes: [UInt8]) {
+        let line = request.line
+        guard line.count <= AgentLimits.message else { return (.notServed, []) }
+        lodge_agent_set_receive_limit(connection.socket, AgentLimits.firstResponse)
+        guard connection.send(line), let response = connection.line() else { return (.notServed, []) }
+        switch AgentResponse(response) {
+        case .output(let count): return connection.bytes(count).map { (.exit(0), $0) } ?? (.notServed, [])
+        case .accepted:
+            var ends: [Int32] = [-1, -1]
+            let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+            guard null >= 0, pipe(&ends) == 0 else { return (.notServed, []) }
+            var bytes: [UInt8] = []
+            let outcome = wait(connection, [null, ends[1], null]) {
+                close(ends[1])
+                var chunk = [UInt8](repeating: 0, count: 4096)
+                while true {
+                    let count = read(ends[0], &chunk, chunk.count)
+                    if count < 0, errno == EINTR { continue }
+                    guard count > 0 else { break }
+                    bytes += chunk[..<count]
+                }
+            }
+            for descriptor in [null, ends[0]] { close(descriptor) }
+            return (outcome, bytes)
+        case .locked: return (.locked, [])
+        case .notMine, .done, .status, nil: return (.notServed, [])
+        }
+    }
+
+    /// Passes standard streams to the worker, and waits for its report.
+    ///
+    /// - Parameter meanwhile: Called when the worker has the streams.
+    private static func wait(
+        _ connection: consuming AgentConnection, _ streams: [Int32] = [0, 1, 2], meanwhile: () -> Void = {}
+    ) -> Outcome {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return .notServed }
         defer { close(ends[0]) }
         // The signals reach the worker. Before this they end the client as without an agent.
         lodge_agent_forward_signals(connection.socket)
-        let isSent = connection.send(AgentRequest.streamsLine, descriptors: [0, 1, 2, ends[1]])
+        let isSent = connection.send(AgentRequest.streamsLine, descriptors: streams + [ends[1]])
         close(ends[1])
+        meanwhile()
         var report: [UInt8] = []
         while isSent {
             var byte: UInt8 = 0

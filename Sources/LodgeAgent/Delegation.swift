@@ -11,6 +11,10 @@ package enum Delegation: String, Sendable {
     ///
     /// - Parameter program: The path of lodge, which must be the program of the agent.
     package init(_ arguments: [String], program: String) {
+        if let exec = DelegatedExec(arguments), let path = try? AgentRules.socket(SystemCalls.variable) {
+            self = exec.run(program: program, at: path)
+            return
+        }
         guard ServedCommand.isServed(arguments, SystemCalls.variable, isTerminal: { isatty($0) == 1 }),
             let path = try? AgentRules.socket(SystemCalls.variable)
         else {

@@ -37,6 +37,8 @@ LINES = [
     "lookup {file}", "lookup {file} --output jsonl", "lookup missing.txt", "me", "me --output json", "status", "status --output json",
     "accounts", "accounts list --output json", "accounts list --account x", "credential git get",
     "credential aws arn:aws:iam::123456789012:role/app", "--quiet token",
+    "exec -- printenv OAUTH2_ACCESS_TOKEN OAUTH2_ACCESS_TOKEN_EXPIRY", "exec --env TOKEN -- printenv TOKEN TOKEN_EXPIRY", "exec -- false",
+    "exec -- no-such-program", "exec --account eve -- true", "exec --env 1X -- true", "exec --", "exec -- /", "exec --timeout 20 -- printenv HOME",
 ]
 
 
@@ -201,6 +203,7 @@ def same_results(checks, world, provider):
     checks.check("a closed pipe ends the command silently", pipe.stdout.endswith("\n0\n") and not pipe.stderr, pipe)
     checks.ends("agent lock", world.run("agent", "lock"), 0, "Locked")
     checks.ends("a locked agent refuses commands", world.run("token"), 9, "the agent is locked", "hint: lodge agent unlock")
+    checks.ends("also the command that runs a program", world.run("exec", "--", "true"), 9, "the agent is locked")
     checks.ends("--no-agent does not use the agent", world.run("token", "--no-agent"), 0)
     locked = world.run("token", "--output", "json")
     checks.check("with --output json the refusal is an object", locked.status == 9 and json.loads(locked.err)["error"]["status"] == 9, locked)

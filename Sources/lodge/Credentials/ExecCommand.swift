@@ -1,4 +1,5 @@
 import CommandLineKit
+import LodgeAgent
 import LodgePlatform
 import OAuth2AccountStore
 
@@ -29,9 +30,6 @@ import OAuth2AccountStore
 
     let context: CommandContext
 
-    static let tokenVariable = "OAUTH2_ACCESS_TOKEN"
-    static let expirySuffix = "_EXPIRY"
-
     /// Replaces the process with the program, which returns only on failure, or runs it as a child.
     func exec() async throws -> ExitStatus {
         let words = invocation[Input.command]
@@ -40,7 +38,7 @@ import OAuth2AccountStore
                 .usage, "no program to run", reason: "expected a program after --", hint: "\(run: "exec") -- COMMAND")
         }
         if invocation[Input.azure] { return try await execWithIdentity(words) }
-        let variable = invocation[Input.variable] ?? Self.tokenVariable
+        let variable = invocation[Input.variable] ?? DelegatedExec.tokenVariable
         guard variable.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_]*/) != nil else {
             throw CommandError(
                 .usage, "wrong value of --env",
@@ -51,7 +49,7 @@ import OAuth2AccountStore
         let token = try await context.freshToken(store, of: try await context.account(store))
         var environment = context.world.environment
         environment[variable] = token.secret.value
-        environment[variable + Self.expirySuffix] = token.expiry.map(\.rfc3339)
+        environment[variable + DelegatedExec.expirySuffix] = token.expiry.map(\.rfc3339)
         try console.flush()
         // Otherwise the new process would drop an early refresh in progress.
         _ = await store.endRefreshes()
