@@ -130,7 +130,7 @@ let package = Package(
             name: "benchmarks",
             dependencies: [
                 "AgentProtocol", "CLodgeAgent", "CurlHTTP", "CLodgeSQLite", "DirectorySearch", "HTTPExchange", "JOSE",
-                "LoopbackHTTP", "OAuth2Protocol",
+                "LocalProvider", "LoopbackHTTP", "OAuth2Protocol",
                 "OAuth2AccountStore", "StrictJSON",
             ], path: "Benchmarks", exclude: ["Peers"]),
 

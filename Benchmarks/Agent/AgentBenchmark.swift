@@ -22,7 +22,7 @@ enum AgentBenchmark {
             _ = try search.command(binary)
             return try search.curl(curl)
         }()
-        let agent = try RunningAgent(binary, search)
+        let agent = try RunningAgent(binary, search.environment)
         defer { agent.stop() }
         // Two runs of each: the first can start a worker.
         let token = try search.token(binary)
@@ -40,7 +40,25 @@ enum AgentBenchmark {
             say("The comparison with Python is skipped: msal and requests are missing; make bench installs them.")
         }
         try await exchange(agent, token, show)
+        try await slowLink(binary, curl, environment, show)
         try await memory(agent, token, show)
+    }
+
+    /// Compares a search with curl on a connection whose bytes need 25 ms in each direction, with TLS 1.3.
+    private static func slowLink(
+        _ binary: CommandBinary, _ curl: String, _ environment: [String: String],
+        _ show: @MainActor (Figure) -> Void
+    ) async throws {
+        let search = try await SearchScene(environment: environment, delay: .milliseconds(25))
+        defer { search.close() }
+        _ = try search.command(binary)
+        let peer = try search.curl(curl)
+        let agent = try RunningAgent(binary, search.environment)
+        defer { agent.stop() }
+        let command = try search.command(binary)
+        try await compare(
+            "search with agent, 50 ms round trip and TLS 1.3 through a relay", command, peer, "curl",
+            goal: .atMost(1.0 / 3), rounds: 20, show)
     }
 
     /// Measures the memory with a worker that rests, and without a worker.
@@ -71,7 +89,7 @@ enum AgentBenchmark {
         let binary = try CommandBinary.find(environment: environment)
         let search = try await SearchScene(environment: environment)
         defer { search.close() }
-        let agent = try RunningAgent(binary, search)
+        let agent = try RunningAgent(binary, search.environment)
         defer { agent.stop() }
         let token = try search.token(binary)
         for _ in 0..<3 { _ = try token.run() }

@@ -8,7 +8,7 @@ import Dispatch
     import Foundation
 #endif
 
-/// An agent for the store of a search scene.
+/// An agent for the store of a benchmark.
 @MainActor
 struct RunningAgent {
     private let program: Program
@@ -16,13 +16,16 @@ struct RunningAgent {
     private let process: Int64
     private let identity: ProcessIdentity
 
-    init(_ binary: CommandBinary, _ scene: SearchScene) throws {
-        path = scene.agentSocket
-        program = Program(path: binary.path, arguments: ["agent", "stop"], environment: scene.environment)
+    /// Starts the agent.
+    ///
+    /// - Parameter environment: The environment of the commands, with `XDG_RUNTIME_DIR`.
+    init(_ binary: CommandBinary, _ environment: [String: String]) throws {
+        path = (environment["XDG_RUNTIME_DIR"] ?? "") + "/lodge/agent.sock"
+        program = Program(path: binary.path, arguments: ["agent", "stop"], environment: environment)
         // The shell ends and leaves the agent.
         _ = try Program(
             path: "/bin/sh", arguments: ["-c", #""$0" agent run </dev/null >/dev/null 2>&1 &"#, binary.path],
-            environment: scene.environment
+            environment: environment
         ).run()
         let end = Seconds.elapsed + 30
         var status: AgentResponse?

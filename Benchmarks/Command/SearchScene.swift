@@ -1,4 +1,6 @@
 import HTTPExchange
+import JOSE
+import LocalProvider
 import LoopbackHTTP
 import OAuth2Protocol
 import OAuth2AccountStore
@@ -17,8 +19,11 @@ final class SearchScene {
     private let listener: LoopbackListener
     private let targets: RequestTargets
     let environment: [String: String]
-    /// The socket of an agent, if a benchmark starts one.
-    var agentSocket: String { folder.path + "/lodge/agent.sock" }
+    private let relay: SlowRelay?
+    /// The URL of the directory, without a path.
+    private let origin: String
+    /// The file with the certificate authority of the directory, if it has TLS.
+    private let authority: String?
 
     private static let people = Data(
         """
@@ -31,12 +36,26 @@ final class SearchScene {
         "businessPhones":[],"mobilePhone":null,"officeLocation":null}]}
         """.utf8)
 
-    init(environment: [String: String]) async throws {
+    /// Creates the account and starts the directory.
+    ///
+    /// - Parameter delay: The time of each byte in each direction. With a delay, the directory has TLS.
+    init(environment: [String: String], delay: Duration? = nil) async throws {
         folder = try TemporaryFolder()
+        let folder = folder
+        let relay = try delay.map { try SlowRelay(delay: $0) }
+        self.relay = relay
+        let certificate = try delay.map { _ in
+            try LoopbackCertificate(now: Date.now, randomBytes: { try SecureRandom.bytes($0) })
+        }
         let targets = RequestTargets()
         let people = Self.people
         self.targets = targets
-        listener = try LoopbackListener { request in
+        listener = try LoopbackListener(
+            publicPort: relay?.port,
+            tls: certificate.map { try LoopbackTLS(certificate: $0.certificate, privateKey: $0.privateKey) },
+            // As a real server, it keeps connections open.
+            limits: .server
+        ) { request in
             targets.note(request.target)
             guard request.fields["Authorization"] == "Bearer " + TokenAnswer.standardToken else {
                 return LoopbackResponse(status: 401)
@@ -52,7 +71,12 @@ final class SearchScene {
         environment["XDG_RUNTIME_DIR"] = folder.path
         environment["LODGE_AGENT_SOCK"] = nil
         self.environment = environment
-        try folder.write(Self.settings(port: listener.port), to: "settings.json")
+        let served = listener.port
+        relay?.start(to: served)
+        origin = "\(delay == nil ? "http" : "https")://127.0.0.1:\(relay?.port ?? served)"
+        authority = certificate == nil ? nil : folder.path + "/ca.pem"
+        if let certificate { try folder.write(certificate.authority, to: "ca.pem") }
+        try folder.write(Self.settings(origin: origin, authority: authority), to: "settings.json")
         let directory = StoreLocation(folder.path + "/store")
         let store = try await AccountStore(
             settings: try Settings(contentsOf: URL(filePath: folder.path + "/settings.json")),
@@ -63,17 +87,20 @@ final class SearchScene {
     }
 
     func close() {
+        relay?.close()
         listener.close()
         folder.remove()
     }
 
-    static func settings(port: UInt16) -> String {
+    static func settings(port: UInt16) -> String { settings(origin: "http://127.0.0.1:\(port)", authority: nil) }
+
+    private static func settings(origin: String, authority: String?) -> String {
         """
-        {"defaultType": "graph", "types": {"graph": {
-            "authorizationEndpoint": "http://127.0.0.1:\(port)/authorize",
-            "tokenEndpoint": "http://127.0.0.1:\(port)/token", "clientId": "benchmark",
+        {"defaultType": "graph", "types": {"graph": {\(authority.map { "\"caFile\": \"\($0)\"," } ?? "")
+            "authorizationEndpoint": "\(origin)/authorize",
+            "tokenEndpoint": "\(origin)/token", "clientId": "benchmark",
             "redirectUri": "http://127.0.0.1/callback", "scopes": ["User.ReadBasic.All"],
-            "graphAPI": "http://127.0.0.1:\(port)/", "api-version": "v1.0"}}}
+            "graphAPI": "\(origin)/", "api-version": "v1.0"}}}
         """
     }
 
@@ -107,7 +134,7 @@ final class SearchScene {
     func python(_ python: Python) throws -> Program {
         guard let target = targets.last else { throw BenchmarkError("lodge search sent no request") }
         let words = [
-            folder.path + "/msal.json", TokenAnswer.standardToken, "http://127.0.0.1:\(listener.port)\(target)",
+            folder.path + "/msal.json", TokenAnswer.standardToken, origin + target,
         ]
         _ = try python.script("search.py", words + ["prepare"], environment).run()
         let program = python.script("search.py", words, environment)
@@ -124,8 +151,8 @@ final class SearchScene {
             path: path,
             arguments: [
                 "-s", "-H", "Authorization: Bearer \(TokenAnswer.standardToken)", "-H", "Accept: application/json",
-                "http://127.0.0.1:\(listener.port)\(target)",
-            ],
+                origin + target,
+            ] + (authority.map { ["--cacert", $0] } ?? []),
             environment: environment)
         guard try program.output().contains("ada@contoso.example") else {
             throw BenchmarkError("curl and lodge search receive different responses")

@@ -154,6 +154,8 @@ enum OfflineBenchmark {
         var environment = environment
         environment["LODGE_STORE"] = nil
         environment["HOME"] = folder.path
+        environment["XDG_RUNTIME_DIR"] = folder.path
+        environment["LODGE_AGENT_SOCK"] = nil
         let name = InventedDirectory.name(1)
         let ours = Program(
             path: binary.path,
@@ -176,5 +178,14 @@ enum OfflineBenchmark {
         }
         show(figure("wall", .oursAtMost(10)) { $0.wall * 1e3 })
         show(figure("processor", .none) { $0.processor * 1e3 })
+        let agent = try RunningAgent(binary, environment)
+        defer { agent.stop() }
+        _ = try ours.run()
+        let served = try await inTurns(rounds: 40, warmUp: 5, ours: { try ours.run() }, peer: { try peer.run() })
+        show(
+            Figure(
+                name: "offline: query with agent, whole process", unit: "ms",
+                ours: Samples(served.ours.map { $0.wall * 1e3 }),
+                peerName: "curl --version", peer: Samples(served.peer.map { $0.wall * 1e3 }), goal: .oursAtMost(5)))
     }
 }

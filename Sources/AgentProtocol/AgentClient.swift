@@ -115,9 +115,9 @@ package enum AgentClient {
 
     /// Passes standard streams to the worker, and waits for its report.
     ///
-    /// - Parameter meanwhile: Called when the worker has the streams.
+    /// - Parameter whileRunning: Called when the worker has the streams.
     private static func wait(
-        _ connection: consuming AgentConnection, _ streams: [Int32] = [0, 1, 2], meanwhile: () -> Void = {}
+        _ connection: consuming AgentConnection, _ streams: [Int32] = [0, 1, 2], whileRunning: () -> Void = {}
     ) -> Outcome {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return .notServed }
@@ -126,7 +126,7 @@ package enum AgentClient {
         lodge_agent_forward_signals(connection.socket)
         let isSent = connection.send(AgentRequest.streamsLine, descriptors: streams + [ends[1]])
         close(ends[1])
-        meanwhile()
+        whileRunning()
         var report: [UInt8] = []
         while isSent {
             var byte: UInt8 = 0

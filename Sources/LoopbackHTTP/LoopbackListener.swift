@@ -22,21 +22,23 @@ package final class LoopbackListener: Sendable {
     /// - Parameters:
     ///   - host: `127.0.0.1` or another address of 127.0.0.0/8, `::1`, or `localhost` for both families on one port.
     ///   - port: The port, or 0 for a free one.
+    ///   - publicPort: The port in URLs if another program of this machine passes connections on; `nil` for `port`.
     ///   - tls: The certificate and key for HTTPS; `nil` for HTTP.
     ///   - limits: The limits of requests and connections.
     ///   - handler: Returns the response to a request. Its task is cancelled if the connection breaks, if
     ///     ``Limits/responseTime`` is over, and if the listener closes.
     /// - Throws: ``LoopbackError`` if the port cannot be opened.
     package init(
-        host: String = "127.0.0.1", port: UInt16 = 0, tls: LoopbackTLS? = nil, limits: Limits = .init(),
+        host: String = "127.0.0.1", port: UInt16 = 0, publicPort: UInt16? = nil, tls: LoopbackTLS? = nil,
+        limits: Limits = .init(),
         handler: @escaping @Sendable (LoopbackRequest) async -> LoopbackResponse
     ) throws(LoopbackError) {
         let queue = try LoopbackQueue()
         let bound = try LoopbackSocket.listen(host: host, port: port)
         let loop = LoopbackLoop(
             listening: bound.sockets,
-            authority: LoopbackAuthority(host: host, port: bound.port, isSecure: tls != nil), tls: tls, limits: limits,
-            queue: queue, handler: handler)
+            authority: LoopbackAuthority(host: host, port: publicPort ?? bound.port, isSecure: tls != nil), tls: tls,
+            limits: limits, queue: queue, handler: handler)
         let code = DetachedThread.start(stackSize: 512 << 10) { loop.run() }
         guard code == 0 else {
             bound.sockets.forEach(FileDescriptor.close)

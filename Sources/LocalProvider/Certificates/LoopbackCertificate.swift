@@ -6,20 +6,20 @@ import JOSE
 /// The authority's private key is not stored: it signs only this certificate.
 ///
 /// See [RFC 5280](https://www.rfc-editor.org/rfc/rfc5280).
-struct LoopbackCertificate {
+package struct LoopbackCertificate {
     /// The authority's certificate in PEM, for clients.
-    let authority: String
+    package let authority: String
     /// The server's certificate in DER.
-    let certificate: [UInt8]
+    package let certificate: [UInt8]
     /// The server's private key in DER. See RFC 5915.
-    let privateKey: [UInt8]
+    package let privateKey: [UInt8]
 
     private static let lifetime = 365 * 86_400
 
     /// Creates both certificates. They are valid from an hour ago, because clocks differ, until a year from now.
     ///
     /// - Throws: `JOSEError` if libcrypto fails.
-    init(now: Date, randomBytes: (Int) throws -> [UInt8]) throws {
+    package init(now: Date, randomBytes: (Int) throws -> [UInt8]) throws {
         let (issuer, server) = (try KeyPair(), try KeyPair())
         let name = "lodge test CA " + Base64URL.encode(issuer.identifier.prefix(6))
         let validity = DER.sequence(
