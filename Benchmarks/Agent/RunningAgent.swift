@@ -16,7 +16,7 @@ struct RunningAgent {
     private let process: Int64
     private let identity: ProcessIdentity
 
-    /// Starts the agent.
+    /// Creates a running agent.
     ///
     /// - Parameter environment: The environment of the commands, with `XDG_RUNTIME_DIR`.
     init(_ binary: CommandBinary, _ environment: [String: String]) throws {

@@ -68,7 +68,7 @@ final class SlowRelay: Sendable {
         pass(client, server, first: 3 * delay)
     }
 
-    /// Passes bytes until the sender closes its end. Each block waits by itself, as on a link.
+    /// Passes bytes until the sender closes its end. Each block waits, as on a link.
     private func pass(_ source: Int32, _ sink: Int32, first: UInt32) {
         var isFirst = true
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)
