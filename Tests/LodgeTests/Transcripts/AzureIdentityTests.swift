@@ -54,6 +54,9 @@ import Testing
         _ terminal: Terminal, _ body: @escaping @MainActor @Sendable (Client) async throws -> Void
     ) async -> Terminal.Transcript {
         let isRun = Mutex(false)
+        // The body can refer to the terminal, which then would never be released.
+        let child = terminal.child
+        defer { terminal.child = child }
         terminal.child = { words, environment in
             #expect(words == ["upload", "a b", "--env"])
             isRun.withLock { $0 = true }

@@ -23,6 +23,11 @@ import Testing
     func next() -> [UInt8] { rest.popFirst() ?? [] }
 }
 
+/// The messages that commands sent to the agent.
+@MainActor private final class AgentLog {
+    var messages: [(line: [UInt8], descriptors: Int)] = []
+}
+
 /// Runs the command in this process with a local provider, and captures output, errors and status.
 @MainActor
 final class Terminal {
@@ -50,7 +55,8 @@ final class Terminal {
     /// Responds as the agent.
     var askAgent: AgentResponder = { (_, path) throws(AgentSocket.Problem) in throw .missing(path) }
     /// The messages to the agent, with the numbers of descriptors.
-    private(set) var agentMessages: [(line: [UInt8], descriptors: Int)] = []
+    var agentMessages: [(line: [UInt8], descriptors: Int)] { agentLog.messages }
+    private let agentLog = AgentLog()
     /// Called when a command would start the agent.
     var startAgent: (@MainActor () -> Void)?
     var useConfirmation: UseConfirmation?
@@ -150,8 +156,9 @@ final class Terminal {
         world.replaceProcess = replacement
         let child = child
         world.runProgram = { words, environment, _ in await child(words, environment) }
-        world.askAgent = { [askAgent] (line, descriptors, path) throws(AgentSocket.Problem) in
-            self.agentMessages.append((line, descriptors.count))
+        // Do not capture this terminal: a task of the command can end after the test, and its folder would remain.
+        world.askAgent = { [askAgent, agentLog] (line, descriptors, path) throws(AgentSocket.Problem) in
+            agentLog.messages.append((line, descriptors.count))
             return try askAgent(AgentLine.object(line)?["ask"]?.string ?? "", path)
         }
         // The socket would replace a descriptor of the test process.
