@@ -112,6 +112,9 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     public var authorizationDetails: [JSONObject] = []
     /// The `claims` parameter of every sign-in, a JSON object (OpenID Connect Core 1.0 section 5.5).
     public var claims: JSONObject?
+    /// The capabilities that the client declares in the `claims` parameter of every sign-in and token request, such as
+    /// `cp1` for the claims challenges of Microsoft's services.
+    public var clientCapabilities: [String] = []
     /// The accepted deviations of token responses from the specifications.
     public var quirks = TokenResponse.ResponseQuirks.providers
     /// Whether to push authorization requests (RFC 9126), or `nil` to push them if the provider offers it.

@@ -11,6 +11,7 @@ extension AccountTypeDecoder {
         type.resources = try resources()
         type.authorizationDetails = try authorizationDetails()
         type.claims = try value("claims", "a dictionary", \.object)
+        type.clientCapabilities = try capabilities()
         type.quirks = try quirks()
         type.pushedAuthorizationRequests = try flag("pushedAuthorizationRequests")
         for (key, member) in [
@@ -40,6 +41,14 @@ extension AccountTypeDecoder {
             throw error("clientCertificate", expected, "another dictionary")
         }
         return ClientCertificate(certificateFile: certificate, keyFile: key)
+    }
+
+    private func capabilities() throws(SettingsError) -> [String] {
+        let names = try strings("clientCapabilities")
+        for name in names where name.isEmpty || !name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {
+            throw error("clientCapabilities", "names such as \"cp1\"", JSONValue.string(name).shown)
+        }
+        return names
     }
 
     private func resources() throws(SettingsError) -> [String] {

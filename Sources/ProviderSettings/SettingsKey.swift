@@ -146,6 +146,9 @@ package struct SettingsKey: Sendable, Equatable {
         SettingsKey(
             "claims", "object", #"{"id_token": {"email": null}}"#, "the claims parameter of each sign-in"),
         SettingsKey(
+            "clientCapabilities", "array of names", default: "[]", #"["cp1"]"#,
+            "what the client declares to Microsoft Entra; cp1: it handles claims challenges"),
+        SettingsKey(
             "quirks", "array of names", default: "the quirks of known providers", #"["strict"]"#,
             "accepted deviations of token responses; strict accepts none"),
         SettingsKey(

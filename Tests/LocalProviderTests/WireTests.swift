@@ -303,3 +303,55 @@ func `Retry-After is the value of the injected error`(value: String?, expected: 
         #expect(answer.error?.status == 410 || answer.rows.count <= 200)
     }
 }
+
+/// Returns the claims of the challenge in a response.
+private func challenge(_ response: HTTPResponse) throws -> String? {
+    let value = try #require(response.fields["WWW-Authenticate"])
+    guard let start = value.range(of: "claims=\"") else { return nil }
+    let data = Data(base64Encoded: String(value[start.upperBound...].prefix { $0 != "\"" }))
+    return data.map { String(decoding: $0, as: UTF8.self) }
+}
+
+private let capability = #""xms_cc":{"values":["cp1"]}"#
+
+@Test func `a revoked access token is challenged until a token request has the claims`() async throws {
+    let signIn = SignIn(try await provider())
+    let code = try await signIn.code()
+    let tokens = try await signIn.redeem(code, ["claims": "{\"access_token\":{\(capability)}}"])
+    play(.directoryTokenRevoked, on: signIn.provider)
+    let revoked = try await signIn.get("/v1.0/me", token: tokens.accessToken)
+    let claims = try #require(try challenge(revoked))
+    #expect(revoked.status == 401 && claims.contains("\"nbf\""))
+    // The injected error is used up, but the token remains revoked.
+    #expect(try challenge(try await signIn.get("/v1.0/me", token: tokens.accessToken)) == claims)
+    // A refresh without the claims of the challenge changes nothing.
+    let other = try await signIn.refresh(
+        tokens.refreshToken, ["claims": "{\"access_token\":{\(capability)}}"])
+    #expect(try await signIn.get("/v1.0/me", token: other.accessToken).status == 401)
+    let merged = claims.replacing("\"access_token\":{", with: "\"access_token\":{\(capability),")
+    let new = try await signIn.refresh(other.refreshToken, ["claims": merged])
+    #expect(try await signIn.get("/v1.0/me", token: new.accessToken).status == 200)
+    let bad = try await signIn.refresh(new.refreshToken, ["claims": "[]"])
+    #expect(bad.error == "invalid_request")
+}
+
+@Test func `a client that declares no capability gets no challenge`() async throws {
+    let signIn = SignIn(try await provider())
+    let tokens = try await signIn.tokens()
+    play(.directoryTokenRevoked, on: signIn.provider)
+    let response = try await signIn.get("/v1.0/me", token: tokens.accessToken)
+    #expect(response.status == 401)
+    #expect(try challenge(response) == nil)
+}
+
+@Test func `a revoked session invalidates the refresh token`() async throws {
+    let signIn = SignIn(try await provider())
+    let tokens = try await signIn.redeem(
+        try await signIn.code(), ["claims": "{\"access_token\":{\(capability)}}"])
+    play(.directorySessionRevoked, on: signIn.provider)
+    #expect(try challenge(try await signIn.get("/v1.0/me", token: tokens.accessToken)) != nil)
+    #expect(try await signIn.refresh(tokens.refreshToken).error == "invalid_grant")
+    // The next sign-in has another session.
+    let new = try await signIn.tokens()
+    #expect(try await signIn.get("/v1.0/me", token: new.accessToken).status == 200)
+}

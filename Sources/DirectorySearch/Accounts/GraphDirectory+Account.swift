@@ -58,6 +58,8 @@ struct AccountClient: Sendable {
             }
             return token.secret.value
         }
+        client.isApplication = account.isClient
+        client.discard = { try await store.discardToken(Secret($0), of: account.id, claims: $1) }
         client.rateLimiter = rateLimiter
         client.sleep = store.dependencies.sleep
         client.now = store.dependencies.now

@@ -23,6 +23,8 @@ public struct DirectoryError: Error, Sendable, Equatable {
         ///
         /// The list is empty for another reason, such as a license.
         case notPermitted(permissions: [String])
+        /// The service rejects the access token of an application even after the application got a new one.
+        case blockedByPolicy
         /// The user or the path does not exist.
         case notFound
         /// Several users have this mail address.
@@ -71,6 +73,8 @@ public struct DirectoryError: Error, Sendable, Equatable {
     public var retryAfter: Duration?
     /// The time of the next possible attempt.
     public var retryAt: Date?
+    /// Whether the request was an application's, without a user.
+    package var isApplication = false
 
     /// Creates an error.
     package init(
@@ -92,6 +96,14 @@ public struct DirectoryError: Error, Sendable, Equatable {
 extension DirectoryError {
     /// Whether the service lacks the resource, such as `$batch` or the list of changes.
     var isMissingResource: Bool { kind == .notFound || kind == .notSupported || status == 405 }
+
+    /// Whether the service rejects the account, and so every request.
+    var isForAccount: Bool {
+        switch kind {
+        case .signInNeeded, .blockedByPolicy: true
+        default: false
+        }
+    }
 
     /// Returns the error of an invalid query with this reason.
     static func invalidQuery(_ reason: String) -> DirectoryError { DirectoryError(.invalidQuery(reason)) }
@@ -127,7 +139,9 @@ extension DirectoryError: CustomStringConvertible {
         case .notPermitted(let permissions):
             permissions.isEmpty
                 ? "the directory does not permit this"
-                : "the directory does not permit this without \(permissions.joined(separator: " or "))"
+                : "the directory does not permit this without "
+                    + (isApplication ? "the application permission " : "") + permissions.joined(separator: " or ")
+        case .blockedByPolicy: "blocked by policy: the directory rejects the application's new access token too"
         case .notFound: "the directory does not have it"
         case .ambiguous: "more than one person has this mail address"
         case .throttled: "the directory takes no more requests for now"
@@ -155,7 +169,9 @@ extension DirectoryError: CustomStringConvertible {
         case .invalidURL: .correctURL
         case .foreignNextLink, .endlessPages: .checkURL
         case .signInNeeded(let claims): .signIn(claims: claims)
+        case .notPermitted(let permissions) where isApplication: .grantToApplication(permissions: permissions)
         case .notPermitted(let permissions): .askAdministrator(permissions: permissions)
+        case .blockedByPolicy: .askAdministrator(permissions: [])
         case .notFound: .checkName
         case .throttled, .unavailable: .retry(at: retryAt)
         case .resyncNeeded: .startAgain

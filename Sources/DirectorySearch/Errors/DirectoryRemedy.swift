@@ -16,6 +16,8 @@ public enum DirectoryRemedy: SuggestedAction {
     case signIn(claims: String?)
     /// Ask an administrator to grant one of these permissions, then sign in again.
     case askAdministrator(permissions: [String])
+    /// Ask an administrator to grant one of these permissions to the application, then get a new access token.
+    case grantToApplication(permissions: [String])
     /// Check the spelling of the name and the selected directory.
     case checkName
     /// Retry at this time; `nil` if the directory does not return one.
@@ -48,6 +50,10 @@ public enum DirectoryRemedy: SuggestedAction {
             permissions.isEmpty
                 ? "ask an administrator of the directory"
                 : "ask an administrator to grant \(permissions.joined(separator: " or ")), then sign in with it"
+        case .grantToApplication(let permissions):
+            permissions.isEmpty
+                ? "ask an administrator of the directory"
+                : "ask an administrator to grant the application permission \(permissions.joined(separator: " or "))"
         case .checkName: "check the spelling, and that it is the right directory"
         case .retry(let date): date.map { "retry at \($0.rfc3339)" } ?? "retry later"
         case .raiseLimit(let users): "check the directory's address in the settings, or allow more than \(users) users"

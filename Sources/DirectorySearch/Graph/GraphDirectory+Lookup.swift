@@ -32,7 +32,7 @@ extension DirectoryClient {
         for (index, result) in results.enumerated() {
             guard case .failure(let error) = result else { continue }
             // This applies to every name.
-            if case .signInNeeded = error.kind { throw error }
+            if error.isForAccount { throw error }
             guard error.kind == .notFound, let query = try UserPath(names[index]).mailQuery(select: select) else {
                 continue
             }

@@ -51,6 +51,7 @@ public struct GraphDirectory: UserDirectory {
     public func me(select: [String] = UserQuery.defaultProperties) async throws -> User {
         let selection = try Selection(select)
         let client = try await makeClient()
+        try client.checkHasUser()
         return try await client.user(at: "me?\(selection.options)", permissions: ["User.Read"], client.makeBudget())
     }
 

@@ -33,6 +33,7 @@ package struct SCIMDirectory: UserDirectory {
     package func me(select: [String] = UserQuery.defaultProperties) async throws -> User {
         let selection = try Self.selection(select)
         let client = try await directory.makeClient()
+        try client.checkHasUser()
         do {
             return try await Self.user(at: "Me?\(selection)", client, client.makeBudget())
         } catch var error as DirectoryError where error.isMissingResource {

@@ -89,9 +89,10 @@ extension DirectoryClient {
             var repeated: Set<Int> = []
             token = nil
             let rejected = pending.filter { result.responses[$0]?.status == 401 }
+            let claims = rejected.compactMap { result.responses[$0].flatMap(GraphErrorResponse.claims) }.first
+            if hasRefreshed, let claims { try await discard(response.token, claims) }
             if !rejected.isEmpty, !hasRefreshed {
                 hasRefreshed = true
-                let claims = rejected.compactMap { result.responses[$0].flatMap(GraphErrorResponse.claims) }.first
                 token = try await refreshedToken(claims: claims, rejected: response.token)
                 if token != nil { repeated.formUnion(rejected) }
             }
@@ -137,7 +138,7 @@ extension DirectoryClient {
                 result.wasRetried = result.wasRetried || response.wasRetried
             } catch let error as DirectoryError {
                 // This applies to every request.
-                if case .signInNeeded = error.kind { throw error }
+                if error.isForAccount { throw error }
                 result.errors[index] = error
             }
         }
@@ -193,8 +194,9 @@ extension DirectoryClient {
                 .unreadable("the batch has no response to request \(index)"), clientRequestID: batch.clientRequestID)
         }
         guard response.status == 200 else {
-            throw GraphErrorResponse.error(
-                for: response, clientRequestID: batch.clientRequestID, permissions: permissions, now: now())
+            throw adapted(
+                GraphErrorResponse.error(
+                    for: response, clientRequestID: batch.clientRequestID, permissions: permissions, now: now()))
         }
         return Response(http: response, clientRequestID: batch.clientRequestID, wasRetried: batch.wasRetried)
     }

@@ -86,6 +86,11 @@ package struct DirectoryClient: Sendable {
     /// Returns a new identifier for each request.
     package var makeRequestID: @Sendable () -> UUID = { UUID() }
 
+    /// Whether the tokens belong to an application, which has no user.
+    package var isApplication = false
+    /// Called with an access token that the service rejected with claims although it is new, so that it is not used again.
+    package var discard: @Sendable (_ rejected: String, _ claims: String) async throws -> Void = { _, _ in }
+
     let origin: Origin
     /// The differences between the service and Graph.
     var dialect = ServiceDialect.graph
@@ -207,13 +212,18 @@ package struct DirectoryClient: Sendable {
             if !dialect.namesRequests { error.clientRequestID = nil }
             dialect.explain(&error, response)
 
-            if case .signInNeeded(let claims) = error.kind, !hasRefreshed {
-                hasRefreshed = true
-                guard let refreshed = try await refreshedToken(claims: claims, rejected: token) else { throw error }
-                token = refreshed
-                continue
+            if case .signInNeeded(let claims) = error.kind {
+                if !hasRefreshed {
+                    hasRefreshed = true
+                    guard let refreshed = try await refreshedToken(claims: claims, rejected: token) else {
+                        throw adapted(error)
+                    }
+                    token = refreshed
+                    continue
+                }
+                if let claims { try await discard(token, claims) }
             }
-            guard retry.statuses.contains(response.status) || error.kind == .throttled else { throw error }
+            guard retry.statuses.contains(response.status) || error.kind == .throttled else { throw adapted(error) }
             let delay = retry.delay(before: retries, requested: error.retryAfter, random: random())
             if error.retryAt == nil { error.retryAt = now().addingTimeInterval(delay.seconds) }
             guard retry.allows(retries, after: delay, budget) else { throw error }
@@ -236,6 +246,27 @@ package struct DirectoryClient: Sendable {
             return token.utf8.elementsEqual(rejected.utf8) ? nil : token
         } catch let error as DirectoryError where error.kind == .signInNeeded(claims: claims) {
             return nil
+        }
+    }
+
+    /// Returns the error with the remedies of an application, which has no user who could sign in.
+    func adapted(_ error: DirectoryError) -> DirectoryError {
+        guard isApplication else { return error }
+        var error = error
+        switch error.kind {
+        case .signInNeeded(claims: .some): error.kind = .blockedByPolicy
+        case .notPermitted(let permissions):
+            error.kind = .notPermitted(permissions: dialect.applicationPermissions(permissions))
+            error.isApplication = true
+        default: break
+        }
+        return error
+    }
+
+    /// Throws if the tokens belong to an application, because then the service has no signed-in user.
+    func checkHasUser() throws(DirectoryError) {
+        guard !isApplication else {
+            throw DirectoryError(.notSupported, message: "the account is an application, and has no user")
         }
     }
 

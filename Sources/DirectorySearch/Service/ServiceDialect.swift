@@ -10,7 +10,15 @@ struct ServiceDialect: Sendable {
     var namesRequests: Bool
     /// Adds the service's own error to the error that results from the status.
     var explain: @Sendable (inout DirectoryError, HTTPResponse) -> Void
+    /// Returns the permissions that an application needs in place of the permissions of a user.
+    var applicationPermissions: @Sendable ([String]) -> [String] = { $0 }
 
     /// Microsoft Graph, whose error is already parsed.
-    static let graph = ServiceDialect(name: "Microsoft Graph", namesRequests: true) { _, _ in }
+    static let graph = ServiceDialect(
+        name: "Microsoft Graph", namesRequests: true, explain: { _, _ in },
+        applicationPermissions: { permissions in
+            if permissions.contains("GroupMember.Read.All") { return ["GroupMember.Read.All"] }
+            // No application permission is only for basic properties in all clouds.
+            return permissions.contains { $0.hasPrefix("User.") } ? ["User.Read.All"] : permissions
+        })
 }

@@ -1,5 +1,6 @@
 import HTTPExchange
 import LoopbackHTTP
+import StrictJSON
 
 /// The user or application that sends a directory request, with its permissions.
 struct DirectoryPrincipal: Sendable {
@@ -29,17 +30,34 @@ struct DirectoryPrincipal: Sendable {
 }
 
 /// The reason why a request has no valid access token.
-enum TokenRejection: Error { case missing, expired, unknown }
+enum TokenRejection: Error, Equatable {
+    case missing, expired, unknown
+    /// The directory requires these claims of a new token.
+    case challenged(JSONObject)
+}
 
 extension ProviderState {
     /// Returns the authorization of the access token in the header field. See RFC 6750 section 2.1.
-    func authorization(_ fields: HTTPFields) throws(TokenRejection) -> Authorization {
+    ///
+    /// - Parameter entry: An injected error, which can revoke the token first.
+    func authorization(
+        _ fields: HTTPFields, revokedBy entry: InjectedErrors.Entry? = nil
+    ) throws(TokenRejection) -> Authorization {
         let values = fields.values(for: "Authorization")
         guard let value = values.first else { throw .missing }
-        guard values.count == 1, value.prefix(7).lowercased() == "bearer ",
-            let token = state.withLock({ $0.grants.accessTokens[String(value.dropFirst(7))] })
-        else { throw .unknown }
+        guard values.count == 1, value.prefix(7).lowercased() == "bearer " else { throw .unknown }
+        let text = String(value.dropFirst(7))
+        let now = now
+        let token = state.withLock { state in
+            if let entry { state.grants.revoke(text, by: entry, now: now) }
+            return state.grants.accessTokens[text]
+        }
+        guard let token else { throw .unknown }
         guard token.expiresAt > now else { throw .expired }
+        if let challenge = token.challenge {
+            // The service sends no challenge to a client that does not handle it.
+            throw token.handlesClaims ? .challenged(challenge) : .unknown
+        }
         return token.authorization
     }
 
@@ -59,7 +77,7 @@ extension ProviderState {
         note.injectedError = entry?.name
         if let entry, let response = entry.gatewayResponse ?? inject(entry) { return response }
         do throws(TokenRejection) {
-            let authorization = try authorization(request.fields)
+            let authorization = try authorization(request.fields, revokedBy: entry)
             let principal = DirectoryPrincipal(
                 user: authorization.user, permissions: Set(authorization.scopes.map(Scopes.permission)))
             var response = respond(principal, authorization, entry)
@@ -85,7 +103,7 @@ extension ProviderState {
                 switch rejection {
                 case .missing: "Login is required."
                 case .expired: "The token has expired."
-                case .unknown: "The token is invalid."
+                case .unknown, .challenged: "The token is invalid."
                 }
             var response = error(401, message)
             response.fields["WWW-Authenticate"] = "Bearer realm=\"local provider\", error=\"invalid_token\""

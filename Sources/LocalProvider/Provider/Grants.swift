@@ -69,6 +69,10 @@ struct Grants: Sendable {
         var grant: String
         var authorization: Authorization
         var expiresAt: Int
+        /// Whether the client declared in the token request that it handles claims challenges.
+        var handlesClaims = false
+        /// The claims that the directory requires of a new token in place of this one.
+        var challenge: JSONObject?
     }
 
     /// An authorization request that a client pushed.
@@ -92,6 +96,8 @@ struct Grants: Sendable {
     /// All issued refresh tokens with their grants, for detecting reuse.
     var refreshTokens = Bounded<String>(limit: 50_000)
     var accessTokens = Bounded<AccessToken>(limit: 50_000)
+    /// The claims that the directory requires of new tokens, by grant, or by client for its own tokens.
+    var challenges = Bounded<JSONObject>(limit: 1_000)
 
     mutating func end(_ grant: String) {
         grants[grant] = nil

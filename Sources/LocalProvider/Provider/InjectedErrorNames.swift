@@ -21,6 +21,8 @@ extension InjectedErrors.Name {
     public static let tokenInvalidGrant = Self(rawValue: "token-invalid-grant")
     /// The token endpoint responds with invalid_client.
     public static let tokenInvalidClient = Self(rawValue: "token-invalid-client")
+    /// The token endpoint responds with interaction_required.
+    public static let tokenInteractionRequired = Self(rawValue: "token-interaction-required")
     /// The token endpoint responds with temporarily_unavailable.
     public static let tokenTemporarilyUnavailable = Self(rawValue: "token-temporarily-unavailable")
     /// The directory responds with 400.
@@ -29,6 +31,10 @@ extension InjectedErrors.Name {
     public static let directory401 = Self(rawValue: "directory-401")
     /// The directory responds with 401 and requires claims.
     package static let directoryClaims = Self(rawValue: "directory-401-claims")
+    /// The directory revokes the access token and requires claims of a new one, as continuous access evaluation does.
+    public static let directoryTokenRevoked = Self(rawValue: "directory-token-revoked")
+    /// The directory revokes the access token and the provider ends the session, so that the user must sign in again.
+    public static let directorySessionRevoked = Self(rawValue: "directory-session-revoked")
     /// The directory responds with 403.
     public static let directory403 = Self(rawValue: "directory-403")
     /// The directory responds with 403 because the tenant has no premium license.
@@ -98,8 +104,8 @@ extension InjectedErrors.Name {
     package var takesValue: Bool { Self.namesWithValue.contains(self) }
 
     private static let namesWithValue: Set<Self> = [
-        .token429, .tokenSlow, .directory400, .directoryClaims, .directory403, .directory404, .directory410,
-        .directory429,
+        .token429, .tokenSlow, .directory400, .directoryClaims, .directoryTokenRevoked, .directory403, .directory404,
+        .directory410, .directory429,
         .directoryThrottled, .directory503, .directorySlow, .directoryForeignNextLink, .directoryBatch429,
     ]
 
@@ -115,10 +121,14 @@ extension InjectedErrors.Name {
         .token429: "the token endpoint responds with 429 and Retry-After; =SECONDS, =date, =none or any string",
         .tokenInvalidGrant: "the token endpoint responds with invalid_grant",
         .tokenInvalidClient: "the token endpoint responds with invalid_client",
+        .tokenInteractionRequired: "the token endpoint responds with interaction_required",
         .tokenTemporarilyUnavailable: "the token endpoint responds with temporarily_unavailable",
         .directory400: "the directory responds with 400; =CODE instead of Request_BadRequest",
         .directory401: "the directory responds with 401",
         .directoryClaims: "the directory responds with 401 and requires claims; =JSON for others",
+        .directoryTokenRevoked:
+            "the directory revokes the access token and requires claims of a new one; =JSON for others",
+        .directorySessionRevoked: "the directory revokes the access token, and the provider its refresh token",
         .directory403: "the directory responds with 403; =CODE instead of Authorization_RequestDenied",
         .directoryPremium: "the directory responds with 403 because the tenant has no premium license",
         .directory404: "the directory responds with 404; =CODE instead of Request_ResourceNotFound",

@@ -155,20 +155,30 @@ extension ProviderState {
         guard !scopes.isEmpty else {
             throw OAuthFailure(code: "invalid_scope", description: "The scope contains no permission of the directory.")
         }
-        let (token, lifetime) = (try newToken(), lifetime)
+        let (token, lifetime, claims) = (try newToken(), lifetime, try claims(form))
         let authorization = Authorization(
             clientID: client.id, user: nil, scopes: scopes, nonce: nil, authenticatedAt: now)
         let access = Grants.AccessToken(grant: token, authorization: authorization, expiresAt: now + lifetime)
-        state.withLock { $0.grants.accessTokens[token] = access }
-        return Self.tokens([
+        state.withLock { $0.grants.add(access, token, for: claims) }
+        var response: JSONObject = [
             "access_token": .string(token), "token_type": "Bearer", "expires_in": .integer(lifetime),
             "scope": .string(scopes.joined(separator: " ")),
-        ])
+        ]
+        addRefreshTime(to: &response)
+        return Self.tokens(response)
     }
 
     // MARK: Responses
 
     private var lifetime: Int { Int(clamping: max(1, configuration.accessTokenLifetime.components.seconds)) }
+
+    /// Adds the time of an early refresh to long-lived tokens, as Microsoft Entra does.
+    private func addRefreshTime(to response: inout JSONObject) {
+        guard authority.tenant != nil, let lifetime = response["expires_in"]?.number?.int64, lifetime >= 7200 else {
+            return
+        }
+        response.append("refresh_in", .integer(Int(lifetime / 2)))
+    }
 
     private static func tokens(_ object: JSONObject) -> LoopbackResponse {
         var response = LoopbackResponse.json(object)
@@ -180,7 +190,7 @@ extension ProviderState {
     private func issue(
         _ identifier: String, scopes narrowed: [String]?, presented: String?, canRefresh: Bool, _ form: FormFields
     ) async throws(OAuthFailure) -> LoopbackResponse {
-        let (accessToken, newRefreshToken) = (try newToken(), try newToken())
+        let (accessToken, newRefreshToken, claims) = (try newToken(), try newToken(), try claims(form))
         let lifetime = presented == nil ? lifetime : configuration.refreshedLifetime ?? lifetime
         let (now, rotates) = (now, configuration.rotatesRefreshTokens)
         let (authorization, refreshToken) = try state.withLock { state throws(OAuthFailure) in
@@ -201,14 +211,16 @@ extension ProviderState {
                 state.grants.grants[identifier] = grant
                 state.grants.refreshTokens[newRefreshToken] = identifier
             }
-            state.grants.accessTokens[accessToken] = Grants.AccessToken(
+            let access = Grants.AccessToken(
                 grant: identifier, authorization: authorization, expiresAt: now + lifetime)
+            state.grants.add(access, accessToken, for: claims)
             return (authorization, refreshToken)
         }
         var response: JSONObject = [
             "token_type": "Bearer", "scope": .string(authorization.scopes.joined(separator: " ")),
             "expires_in": .integer(lifetime), "access_token": .string(accessToken),
         ]
+        addRefreshTime(to: &response)
         response.append("refresh_token", text: refreshToken)
         if form["client_info"] == "1", let user = authorization.user {
             // Microsoft Entra's identifier of the account, which MSAL requests.
@@ -288,6 +300,7 @@ extension ProviderState {
             return response
         case .tokenInvalidGrant: return error("invalid_grant")
         case .tokenInvalidClient: return error("invalid_client", status: 401)
+        case .tokenInteractionRequired: return error("interaction_required")
         default: return error("temporarily_unavailable")
         }
     }

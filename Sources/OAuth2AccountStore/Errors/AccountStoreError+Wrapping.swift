@@ -64,6 +64,16 @@ extension AccountStoreError {
     static let noAccount = AccountStoreError(
         .unknownAccount, what: "cannot send the request", reason: "there is no account", remedy: .signInAgain)
 
+    /// Returns the error of an application that no sign-in can help: the organization, or the resource, rejects it.
+    static func blockedByPolicy(_ what: String, _ provider: ProviderError) -> AccountStoreError {
+        AccountStoreError(
+            .denied, what: what,
+            reason: "blocked by policy: \(provider.meaning ?? provider.explanation ?? provider.code.rawValue)",
+            remedy: .askAdministrator,
+            hint: "ask an administrator whether the application is disabled or at risk, or may not be used from here",
+            provider: provider)
+    }
+
     static func dpopKeyMissing(_ id: Account.ID) -> AccountStoreError {
         AccountStoreError(
             .damagedRecord, what: "cannot use account \(id)", reason: "the key that its tokens are bound to is missing",

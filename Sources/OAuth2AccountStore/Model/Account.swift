@@ -77,6 +77,8 @@ public struct Account: Sendable, Identifiable, Equatable {
     public let isClient: Bool
     /// The reason why the user must sign in again; `nil` if no sign-in is necessary.
     public let signInNeeded: SignInReason?
+    /// The claims that a resource requires of the next sign-in, for ``SignInOptions/claims``, if any.
+    public let requiredClaims: String?
     /// The time of the first sign-in.
     public let created: Date
     /// The position of the account in the stable order of all accounts.
@@ -104,6 +106,7 @@ public struct Account: Sendable, Identifiable, Equatable {
         canRefresh = record.canRefresh
         isClient = record.serviceGrant != nil
         signInNeeded = record.signInNeeded
+        requiredClaims = record.requiredClaims
         created = record.created
         isKeyBound = record.senderKey != nil || record.tokens.type == "dpop"
         self.position = position

@@ -41,10 +41,13 @@ struct AccountRecord: Codable, Sendable, Equatable {
     var signedIn: Date?
     /// The issuer that the redirect of the sign-in named, for a type without an issuer in the settings.
     var redirectIssuer: String?
+    /// The claims of a challenge that only a sign-in can satisfy, a JSON object. The next sign-in requests them.
+    var requiredClaims: String?
 
     private enum CodingKeys: String, CodingKey {
         case id, type, issuer, subject, userName, displayName, clientID, tokenOrigin, claimsText, tokens, signInNeeded
         case created, userData, senderKey, nickname, imported, grant, homeAccountID, policy, signedIn, redirectIssuer
+        case requiredClaims
         case serviceGrant = "renewal"
         case additionalTokens = "further"
         case policySignIns = "policies"
@@ -74,6 +77,7 @@ struct AccountRecord: Codable, Sendable, Equatable {
         if let claims = Self.claims(of: new.idToken) { replaceClaims(with: claims) }
         tokens = tokens.refreshed(by: new)
         signInNeeded = nil
+        if new.claims != nil { requiredClaims = nil }
     }
 
     /// Replaces the claims of the previous ID token. The claims that only userinfo returned remain.
@@ -87,6 +91,12 @@ struct AccountRecord: Codable, Sendable, Equatable {
         let identity = Identity(claims: merged)
         userName = identity.userName ?? userName
         displayName = identity.displayName ?? displayName
+    }
+
+    /// Removes an access token that a resource rejected, so that no caller gets it again.
+    mutating func removeToken(_ rejected: Secret) {
+        if tokens.accessToken == rejected { tokens.accessToken = Secret("") }
+        additionalTokens?.all.removeAll { $0.accessToken == rejected }
     }
 
     private static func claims(of idToken: Secret?) -> JSONObject? {

@@ -18,10 +18,12 @@ struct TokenSet: Codable, Sendable, Equatable {
     var refreshIn: Int?
     /// The additional members of the response, as JSON. Some providers return additional tokens there.
     var additional: Secret?
+    /// The claims of a claims challenge for which the token was requested, a JSON object.
+    var claims: String?
     var key = TokenKey.main
 
     private enum CodingKeys: CodingKey {
-        case accessToken, refreshToken, idToken, scope, type, received, lifetime, refreshIn, additional
+        case accessToken, refreshToken, idToken, scope, type, received, lifetime, refreshIn, additional, claims
     }
 
     init(_ response: TokenResponse, requested: Scope, received: Date) {
@@ -40,7 +42,7 @@ struct TokenSet: Codable, Sendable, Equatable {
     /// Removes all tokens. The account then needs a sign-in.
     mutating func removeAll() {
         accessToken = Secret("")
-        (refreshToken, idToken, additional, refreshIn) = (nil, nil, nil, nil)
+        (refreshToken, idToken, additional, refreshIn, claims) = (nil, nil, nil, nil, nil)
     }
 
     /// Returns these tokens after a refresh. Values that the response does not have remain (RFC 6749 section 6).
@@ -101,7 +103,7 @@ struct TokenKey: Sendable, Hashable {
     var scope: Scope?
     /// The URL of the service (RFC 8707). The default is the resources of the settings.
     var resource: String?
-    /// The claims that a resource requires. No saved token has them.
+    /// The claims that a resource requires. They are not part of the key of a saved token.
     var claims: String?
 
     /// The key of the access token of the sign-in.

@@ -91,7 +91,9 @@ struct ProviderClient: Sendable {
         _ grant: TokenRequest.Grant, parameters: [String: String], resources: [String] = [],
         authorizationDetails: Bool = false
     ) throws -> HTTPRequest {
-        try TokenRequest(
+        var parameters = parameters
+        parameters["claims"] = try ClaimsParameter.declaring(type.clientCapabilities, in: parameters["claims"])
+        return try TokenRequest(
             grant, server: server, client: preparedClient(), method: type.tokenRequestMethod, parameters: parameters,
             headers: type.tokenHeaders, resources: resources,
             authorizationDetails: authorizationDetails ? type.authorizationDetails : []
@@ -154,10 +156,16 @@ extension ProviderClient {
     func clientTokens(
         _ grant: AccountRecord.ServiceGrant, resources: [String]? = nil, boundTo key: SigningKey?
     ) async throws -> TokenResponse {
-        var response = try await tokens(
-            for: .clientCredentials(scope: grant.scope),
-            parameters: type.tokenParameters.merging(grant.parameters) { $1 }, resources: resources ?? type.resources,
-            authorizationDetails: true, boundTo: key)
+        var response: TokenResponse
+        do {
+            response = try await tokens(
+                for: .clientCredentials(scope: grant.scope),
+                parameters: type.tokenParameters.merging(grant.parameters) { $1 },
+                resources: resources ?? type.resources, authorizationDetails: true, boundTo: key)
+        } catch OAuth2Error.provider(let error) where error.signInReason != nil {
+            // There is no user who could sign in.
+            throw AccountStoreError.blockedByPolicy("cannot get an access token", error)
+        }
         // The provider should not return a refresh token (RFC 6749 section 4.4.3), and the store does not need it.
         response.refreshToken = nil
         response.idToken = nil

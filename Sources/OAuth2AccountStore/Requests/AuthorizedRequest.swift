@@ -72,7 +72,12 @@ struct AuthorizedRequest: Sendable {
             case .needsSignIn(let challenge, _, _) where challenge.claims != nil && !hasRefreshed && canRefresh:
                 (key.claims, rejected) = (challenge.claims, signed.token.secret)
             case .needsSignIn(let challenge, let classes, let age):
-                throw AccountStoreError.signInNeeded(challenge, contextClasses: classes, maximumAge: age)
+                if challenge.claims != nil {
+                    try await signer.broker.discard(signed.token.secret, of: id, claims: challenge.claims)
+                }
+                throw signer.isClient(id)
+                    ? AccountStoreError.blockedByPolicy("cannot send the request", challenge)
+                    : AccountStoreError.signInNeeded(challenge, contextClasses: classes, maximumAge: age)
             default: return response
             }
             hasRefreshed = true

@@ -47,4 +47,7 @@ struct RequestSigner: StoreCollaborator {
 
     /// Returns whether a token of the account can be refreshed, according to the records in memory.
     func canRefresh(_ id: Account.ID) -> Bool { repository.cache[id]?.record.canRefresh ?? true }
+
+    /// Returns whether the account belongs to the client itself, according to the records in memory.
+    func isClient(_ id: Account.ID) -> Bool { repository.cache[id]?.record.serviceGrant != nil }
 }

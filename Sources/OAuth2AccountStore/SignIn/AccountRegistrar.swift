@@ -85,6 +85,7 @@ struct AccountRegistrar: StoreCollaborator {
             record.senderKey = senderKeyText
             record.serviceGrant = serviceGrant
             record.signInNeeded = nil
+            record.requiredClaims = nil
         }
         // One transaction saves the account and makes it the current one. A server waits for the disk once per user.
         func values(_ id: Account.ID) async throws -> [String: [UInt8]] {

@@ -27,7 +27,8 @@ struct AuthorizationParameters {
         request.maximumAge = try Self.maximumAge(options.maximumAge, parameters.removeValue(forKey: "max_age"))
         let classes = parameters.removeValue(forKey: "acr_values")?.split(separator: " ").map(String.init)
         request.contextClasses = options.contextClasses.isEmpty ? classes ?? [] : options.contextClasses
-        let claims = try Self.claims(options.claims, type)
+        let additional = parameters.removeValue(forKey: "claims")
+        let claims = try Self.claims(options.claims ?? additional, type)
         request.claims = claims.map { JSONValue.object($0).text() }
         request.resources = type.resources
         request.authorizationDetails = type.authorizationDetails
@@ -61,11 +62,16 @@ struct AuthorizationParameters {
     }
 
     private static func claims(_ text: String?, _ type: AccountType) throws(OAuth2Error) -> JSONObject? {
-        guard let text, !text.isEmpty else { return type.claims }
-        guard let claims = (try? JSONValue(parsing: text))?.object else {
-            throw .configuration("the claims to ask for are not a JSON object; expected such as {\"id_token\": {…}}")
+        var requested: JSONObject?
+        if let text, !text.isEmpty {
+            requested = (try? JSONValue(parsing: text))?.object
+            guard requested != nil else {
+                throw .configuration(
+                    "the claims to ask for are not a JSON object; expected such as {\"id_token\": {…}}")
+            }
         }
-        return claims
+        return ClaimsParameter.merged(
+            capabilities: type.clientCapabilities, claims: type.claims, challenge: requested)
     }
 
     /// Returns the classes that the `claims` parameter makes essential (OpenID Connect Core 1.0 section 5.5.1.1).

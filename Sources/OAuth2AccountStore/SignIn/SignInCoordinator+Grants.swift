@@ -104,6 +104,11 @@ extension SignInCoordinator {
         let serviceGrant = AccountRecord.ServiceGrant(
             scope: options.scope ?? Scope(requested.scope.tokens.filter { !Self.personalScope.contains($0) }),
             parameters: options.parameters)
+        if let problem = connection.type.applicationProblem(serviceGrant.scope) {
+            throw SettingsError(
+                file: settings.source, key: "types.\(connection.type.name).\(problem.key)", expected: problem.expected,
+                found: problem.found)
+        }
         let key = try connection.newSenderKey()
         let response = try await connection.clientTokens(serviceGrant, boundTo: key)
         return try await registrar.save(

@@ -126,7 +126,8 @@ public struct SignInOptions: Sendable, Equatable {
     public var loginHint: String?
     /// The domain of the user, for providers that support `domain_hint`.
     public var domainHint: String?
-    /// The `claims` parameter, a JSON object. The default is the claims of the type.
+    /// The `claims` parameter, a JSON object, such as ``Account/requiredClaims``. Each of its claims replaces the same
+    /// claim of the type.
     public var claims: String?
     /// The maximum time since the user's last authentication, in whole seconds. Zero requires a new one. The store
     /// checks the ID token for it.

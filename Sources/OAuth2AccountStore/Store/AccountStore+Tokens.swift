@@ -53,6 +53,14 @@ extension AccountStore {
         }
     }
 
+    /// Removes an access token that a resource rejected with a claims challenge although it is new, so that no caller gets
+    /// it again, and saves the claims for the next sign-in: ``Account/requiredClaims``.
+    package func discardToken(_ rejected: Secret, of id: Account.ID, claims: String) async throws {
+        try await AccountStoreError.wrappingErrors("cannot remove the rejected token") {
+            try await broker.discard(rejected, of: id, claims: claims)
+        }
+    }
+
     /// Returns the scope tokens that the provider did not grant to an account.
     ///
     /// `openid`, `profile` and `offline_access` do not count, because many providers omit them from their responses.

@@ -42,6 +42,14 @@ struct FreshnessRequirement: Sendable {
             && !(isEarly && tokens.isDueEarly(at: now))
     }
 
+    /// Returns whether a token was requested with the claims of a request.
+    ///
+    /// A request with claims always gets a new token, unless it replaces a rejected token and another caller has done so
+    /// already.
+    func acceptsClaims(of tokens: TokenSet, for key: TokenKey) -> Bool {
+        key.claims == nil || rejected != nil && tokens.claims == key.claims
+    }
+
     /// Returns whether a token is acceptable although its refresh failed.
     func acceptsAfterFailure(_ tokens: TokenSet, at now: Date) -> Bool {
         tokens.accessToken != rejected && validity == nil && tokens.isFresh(at: now, for: 0)

@@ -65,6 +65,7 @@ struct RefreshRequest: Sendable {
         }
         var tokens = TokenSet(response, requested: requested, received: received)
         tokens.key = isForMain ? .main : coverage.key(key)
+        tokens.claims = key.claims
         if try await !hasValidIDToken(response) { tokens.idToken = nil }
         return tokens
     }

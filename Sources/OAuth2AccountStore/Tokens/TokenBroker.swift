@@ -127,6 +127,12 @@ actor TokenBroker: StoreCollaborator {
         return try await refresh.outcome.value()
     }
 
+    /// Removes an access token that a resource rejected with a claims challenge, and saves the claims for the next
+    /// sign-in.
+    nonisolated func discard(_ rejected: Secret, of id: Account.ID, claims: String?) async throws {
+        try await refresher.discard(rejected, of: id, claims: claims)
+    }
+
     /// Waits until no refresh is in progress.
     func finishPendingRefreshes() async {
         while let refresh = refreshesInFlight.values.first { _ = try? await refresh.outcome.value() }
@@ -151,11 +157,11 @@ actor TokenBroker: StoreCollaborator {
     /// denied the request recently.
     private func cachedToken(_ key: RefreshKey, _ requirement: FreshnessRequirement) throws -> AccessToken? {
         let id = key.account
-        guard key.token.claims == nil, let record = cachedRecord(key) else { return nil }
+        guard let record = cachedRecord(key) else { return nil }
         let cached =
             key.token.isMain
             ? record.tokens : ScopeCoverage(try type(record.type)).tokens(for: key.token, in: record)
-        if record.signInNeeded == nil, let cached,
+        if record.signInNeeded == nil, let cached, requirement.acceptsClaims(of: cached, for: key.token),
             requirement.accepts(
                 cached, at: now(forAgeOf: cached, account: id), renewable: cached.key.isMain ? nil : record.canRefresh)
         {
@@ -163,6 +169,7 @@ actor TokenBroker: StoreCollaborator {
             history.noteUse(of: cached.key, account: id)
             return AccessToken(cached)
         }
+        guard key.token.claims == nil else { return nil }
         if let denial = history.denial(of: key, signedIn: record.signedIn, now: dependencies.now()) { throw denial }
         return nil
     }

@@ -122,7 +122,7 @@ struct TokenRefresher: StoreCollaborator {
         if let reason = record.signInNeeded { throw Self.signInNeeded(reason, type) }
         let coverage = ScopeCoverage(type)
         let cached = key.token.isMain ? record.tokens : coverage.tokens(for: key.token, in: record)
-        if let cached, key.token.claims == nil,
+        if let cached, requirement.acceptsClaims(of: cached, for: key.token),
             requirement.accepts(
                 cached, at: now(forAgeOf: cached, account: id), renewable: key.token.isMain ? nil : record.canRefresh)
         {
@@ -175,6 +175,28 @@ struct TokenRefresher: StoreCollaborator {
         return true
     }
 
+    /// Removes an access token that a resource rejected with a claims challenge, so that no caller gets it again, and saves
+    /// the claims for the next sign-in. The account remains signed in if it has a refresh token.
+    func discard(_ rejected: Secret, of id: Account.ID, policy: String? = nil, claims: String?) async throws {
+        let isLast = policy == nil && repository.cache[id]?.record.canRefresh == false
+        do {
+            _ = try await repository.update(id, isLast ? .signInNeeded : .tokens) {
+                try $0.update(policy: policy) {
+                    let isMain = $0.tokens.accessToken == rejected
+                    $0.removeToken(rejected)
+                    // A client has no user who could sign in.
+                    guard $0.serviceGrant == nil else { return }
+                    if let claims { $0.requiredClaims = claims }
+                    if isMain, !$0.canRefresh, $0.signInNeeded == nil { $0.signInNeeded = .noRefreshToken }
+                }
+            }
+        } catch is RecordConflict {
+            // The account has no tokens of this policy any more.
+        } catch let error as StorageError where error.kind == .readOnly {
+            // The resource rejects the token of the next caller too.
+        }
+    }
+
     /// Requests new tokens, saves them, and returns the tokens for the key. The cancellation of the task has no effect
     /// after the request is sent.
     ///
@@ -209,7 +231,7 @@ struct TokenRefresher: StoreCollaborator {
                 try await journal.send(entry) { try await request.send() }
             }
         } catch {
-            guard key.token.isMain else { throw try denial(of: key, record, error) }
+            guard key.token.isMain else { throw try await denial(of: key, record, requirement.rejected, error, entry) }
             throw try await rejection(record, key, error, entry, isEarly: requirement.isEarly)
         }
         let unmet = token.key.isMain ? [] : ScopeCoverage(client.type).unmet(key.token, by: token.scope)
@@ -247,7 +269,7 @@ struct TokenRefresher: StoreCollaborator {
         case OAuth2Error.provider(let error) where error.signInReason != nil:
             // The current token remains valid until it expires, so a failed early refresh does not require a sign-in.
             if isEarly { return AccountStoreError.signInNeeded(error.signInReason ?? .grantGone, error) }
-            return try await markSignInNeeded(key, sent, error, entry)
+            return try await markSignInNeeded(key, sent, error, entry, claims: error.claims)
         case OAuth2Error.http(status: 400, _):
             // glewlwyd responds like this, with an empty body, to an expired refresh token. It is not saved, so the
             // next call sends another request.
@@ -262,8 +284,10 @@ struct TokenRefresher: StoreCollaborator {
 
     /// Marks the account as in need of a sign-in after `invalid_grant` and similar errors, unless the saved refresh
     /// token has changed since the request.
+    ///
+    /// - Parameter claims: The claims that the next sign-in must request.
     private func markSignInNeeded(
-        _ key: RefreshKey, _ sent: Secret, _ error: ProviderError, _ entry: RefreshJournal.Entry?
+        _ key: RefreshKey, _ sent: Secret, _ error: ProviderError, _ entry: RefreshJournal.Entry?, claims: String?
     ) async throws -> any Error {
         let rejection = error.signInReason ?? .grantGone
         let reason = entry.map { $0.reason(rejection) } ?? rejection
@@ -271,6 +295,7 @@ struct TokenRefresher: StoreCollaborator {
             try $0.update(policy: key.policy) {
                 guard $0.tokens.refreshToken == sent else { throw RecordConflict() }
                 $0.signInNeeded = reason
+                if let claims { $0.requiredClaims = claims }
             }
         }
         return marked == nil
@@ -343,7 +368,12 @@ struct TokenRefresher: StoreCollaborator {
 
     /// Returns the error to throw for an error of a request for an additional token. The account remains signed in,
     /// because only a refresh of the main token shows whether the refresh token is still valid.
-    private func denial(of key: RefreshKey, _ record: AccountRecord, _ error: any Error) throws -> any Error {
+    ///
+    /// - Parameter rejected: The token that a resource rejected.
+    private func denial(
+        of key: RefreshKey, _ record: AccountRecord, _ rejected: Secret?, _ error: any Error,
+        _ entry: RefreshJournal.Entry?
+    ) async throws -> any Error {
         var provider: ProviderError?
         switch error {
         case OAuth2Error.provider(let error):
@@ -361,6 +391,14 @@ struct TokenRefresher: StoreCollaborator {
         if key.token.claims != nil || provider?.claims != nil {
             // The next sign-in requests these claims, and so gets the missing ones.
             if provider?.claims == nil { provider?.claims = key.token.claims }
+            let claims = provider?.claims ?? key.token.claims
+            // The provider ended the session: the refresh of the main token would fail in the same way.
+            if key.token.scope == nil, key.token.resource == nil, let provider, provider.signInReason == .grantGone,
+                let sent = record.tokens.refreshToken
+            {
+                return try await markSignInNeeded(key, sent, provider, entry, claims: claims)
+            }
+            if let rejected { try await discard(rejected, of: key.account, policy: key.policy, claims: claims) }
             let reason: Account.SignInReason =
                 provider?.code == .invalidGrant && key.token.claims == nil ? .grantGone : .interactionRequired
             return AccountStoreError.signInNeeded(reason, provider)

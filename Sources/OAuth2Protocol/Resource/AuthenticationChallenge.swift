@@ -19,12 +19,18 @@ package struct AuthenticationChallenge: Sendable, Equatable {
 
     init(scheme: String) { self.scheme = scheme }
 
-    /// Returns the challenges of a response, in order. A malformed field counts as absent.
+    /// Returns the challenges of a response, in order. A malformed field counts as absent, and so do fields of more than
+    /// ``maximumSize``.
     package static func challenges(in fields: HTTPFields) -> [AuthenticationChallenge] {
-        let values = fields.values(for: "WWW-Authenticate").joined(separator: ", ")
-        guard values.utf8.count <= maximumSize else { return [] }
-        var reader = ChallengeReader(bytes: Array(values.utf8))
-        return reader.challenges() ?? []
+        let values = fields.values(for: "WWW-Authenticate")
+        guard values.reduce(0, { $0 + $1.utf8.count }) <= maximumSize else { return [] }
+        // A list can continue in the next field (RFC 9110 section 5.2), so read the fields as one list first.
+        return challenges(in: values.joined(separator: ", ")) ?? values.flatMap { challenges(in: $0) ?? [] }
+    }
+
+    private static func challenges(in list: String) -> [AuthenticationChallenge]? {
+        var reader = ChallengeReader(bytes: Array(list.utf8))
+        return reader.challenges()
     }
 
     /// The claims that the next sign-in must request, as a JSON object; `nil` if the server requires no claims.

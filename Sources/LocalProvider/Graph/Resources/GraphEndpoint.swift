@@ -28,6 +28,7 @@ struct GraphEndpoint {
                 case .missing: unauthenticated("Access token is empty.", wire)
                 case .expired: unauthenticated("Lifetime validation failed, the token is expired.", wire)
                 case .unknown: unauthenticated("CompactToken parsing failed with error code: 80049217", wire)
+                case .challenged(let claims): claimsChallenge(JSONValue.object(claims).text(), wire)
                 }
             },
             respond: { caller, authorization, injectedError in
@@ -185,8 +186,8 @@ struct GraphEndpoint {
     /// Returns the response of continuous access evaluation: the token is no longer valid, and a new one must have
     /// these claims.
     private func claimsChallenge(_ claims: String?, _ wire: GraphWire) -> LoopbackResponse {
-        let defaultClaims = "{\"access_token\":{\"nbf\":{\"essential\":true,\"value\":\"\(provider.now)\"}}}"
-        let encoded = Data((claims ?? defaultClaims).utf8).base64EncodedString()
+        let claims = claims ?? JSONValue.object(Grants.challenge(now: provider.now)).text()
+        let encoded = Data(claims.utf8).base64EncodedString()
         return unauthenticated(
             "Continuous access evaluation resulted in challenge with result: InteractionRequired",
             error: "insufficient_claims", parameters: ", claims=\"\(encoded)\"", wire)
