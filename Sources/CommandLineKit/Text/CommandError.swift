@@ -12,19 +12,22 @@ package struct CommandError: Error, Sendable, Equatable {
     package var reason: String?
     /// How to solve the problem, with the next command: `lodge sign-in graph`.
     package var hint: Hint?
+    /// Another solution.
+    package var otherHint: Hint?
     /// The provider's code: `invalid_grant`.
     package var code: String?
     /// The provider's request ID, for support.
     package var requestID: String?
 
     package init(
-        _ status: ExitStatus, _ message: String, reason: String? = nil, hint: Hint? = nil, code: String? = nil,
-        requestID: String? = nil
+        _ status: ExitStatus, _ message: String, reason: String? = nil, hint: Hint? = nil, otherHint: Hint? = nil,
+        code: String? = nil, requestID: String? = nil
     ) {
         self.status = status
         self.message = message
         self.reason = reason
         self.hint = hint
+        self.otherHint = otherHint
         self.code = code
         self.requestID = requestID
     }
@@ -38,7 +41,9 @@ package struct CommandError: Error, Sendable, Equatable {
         var first = program + ": " + message
         if let reason, !reason.isEmpty { first += ": " + reason }
         var lines = [first.visible]
-        for (label, text) in [("hint", hint?.description), ("code", code), ("request id", requestID)] {
+        for (label, text) in [
+            ("hint", hint?.description), ("hint", otherHint?.description), ("code", code), ("request id", requestID),
+        ] {
             if let text, !text.isEmpty { lines.append((label + ": " + text).visible) }
         }
         return lines
@@ -47,8 +52,10 @@ package struct CommandError: Error, Sendable, Equatable {
     /// The error as an object for `--output json`. Members without a value are omitted.
     package var json: JSONValue {
         var members: JSONObject = ["status": .number(JSONNumber(Int64(status.rawValue))), "message": .string(message)]
-        for (name, text) in [("reason", reason), ("hint", hint?.description), ("code", code), ("requestId", requestID)]
-        {
+        for (name, text) in [
+            ("reason", reason), ("hint", hint?.description), ("otherHint", otherHint?.description), ("code", code),
+            ("requestId", requestID),
+        ] {
             if let text, !text.isEmpty { members.append(name, .string(text)) }
         }
         return ["error": .object(members)]

@@ -56,9 +56,7 @@ struct AccountsCommand: CommandHandler {
 
     func show() async throws -> ExitStatus {
         let (store, account) = try await context.storeAndAccount(named: invocation[Input.account])
-        let record = AccountRecord(
-            account: account, isActive: try await Self.activeID(store) == account.id, now: store.dependencies.now())
-        try show(record)
+        try show(AccountRecord(account, isActive: try await Self.activeID(store) == account.id, in: store))
         return .done
     }
 
@@ -67,7 +65,7 @@ struct AccountsCommand: CommandHandler {
         try await store.makeCurrent(account)
         console.note("\(account.label) of type \(account.type) is now the active account.")
         if format == .json {
-            try show(AccountRecord(account: account, isActive: true, now: store.dependencies.now()))
+            try show(AccountRecord(account, isActive: true, in: store))
         }
         return .done
     }
@@ -113,7 +111,6 @@ struct AccountsCommand: CommandHandler {
     static func records(_ store: AccountStore, ofType type: String?) async throws -> [AccountRecord] {
         let accounts = try await store.accounts(ofType: type)
         let active = try await activeID(store)
-        let now = store.dependencies.now()
-        return accounts.map { AccountRecord(account: $0, isActive: $0.id == active, now: now) }
+        return accounts.map { AccountRecord($0, isActive: $0.id == active, in: store) }
     }
 }

@@ -62,7 +62,7 @@ import StrictJSON
         )
         if format == .json {
             let isActive = try await store.activeAccount()?.id == renamed.id
-            try show(AccountRecord(account: renamed, isActive: isActive, now: store.dependencies.now()))
+            try show(AccountRecord(renamed, isActive: isActive, in: store))
         }
         return .done
     }

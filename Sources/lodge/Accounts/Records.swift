@@ -9,6 +9,16 @@ struct AccountRecord: OutputRecord {
     let account: Account
     let isActive: Bool
     let now: Date
+    /// The application and its tenant, for an account without a user.
+    let application: String?
+
+    init(_ account: Account, isActive: Bool, in store: AccountStore) {
+        self.account = account
+        self.isActive = isActive
+        now = store.dependencies.now()
+        let tenant = store.settings[account.type]?.tenant.map { " in \($0)" } ?? ""
+        application = account.isClient ? "application \(account.userName ?? account.id.rawValue)\(tenant)" : nil
+    }
 
     static let listColumns = [
         TableColumn(""), TableColumn("ACCOUNT", .keep), TableColumn("NAME"), TableColumn("TYPE"),
@@ -19,6 +29,7 @@ struct AccountRecord: OutputRecord {
 
     /// The name of the user. A label replaces the user name in the first column, so it follows here.
     private var name: String {
+        if let application { return application }
         let name = account.displayName ?? ""
         guard account.nickname != nil, let userName = account.userName else { return name }
         return name.isEmpty ? userName : "\(name) (\(userName))"
@@ -47,7 +58,7 @@ struct AccountRecord: OutputRecord {
         var detail = Detail()
         detail.add("Account", account.label)
         if account.nickname != nil { detail.add("Signs in as", account.userName) }
-        detail.add("Name", account.displayName)
+        detail.add("Name", application ?? account.displayName)
         detail.add("Type", account.type)
         detail.add("State", state)
         detail.add("Issuer", account.issuer)
@@ -63,7 +74,8 @@ struct AccountRecord: OutputRecord {
 
     static let shape = JSONShape.object([
         "id": "", "type": "account type", "active": "Boolean", "label": "name for --account, or null",
-        "userName": "", "displayName": "", "issuer": "", "subject": "", "scopes": "array",
+        "userName": "", "displayName": "", "application": "name and tenant of an application, or null", "issuer": "",
+        "subject": "", "scopes": "array",
         "expires": "of the access token, RFC 3339 or null", "refreshable": "Boolean",
         "signInNeeded": "reason, or null",
     ])
@@ -74,6 +86,7 @@ struct AccountRecord: OutputRecord {
             "label": account.nickname.map { .string($0) } ?? .null,
             "userName": account.userName.map { .string($0) } ?? .null,
             "displayName": account.displayName.map { .string($0) } ?? .null,
+            "application": application.map { .string($0) } ?? .null,
             "issuer": account.issuer.map { .string($0) } ?? .null,
             "subject": account.subject.map { .string($0) } ?? .null,
             "scopes": .array(account.scope.tokens.map { .string($0) }),

@@ -106,7 +106,8 @@ private struct StatusRow: OutputRecord {
         let account = record.account
         let expiry = account.accessTokenExpiry.map { TimeText.expiry($0, now: record.now) } ?? "unknown"
         return [
-            account.label, account.userName ?? "", account.type, record.state, Secret.mask, expiry,
+            account.label, record.application ?? account.userName ?? "", account.type, record.state, Secret.mask,
+            expiry,
             account.canRefresh ? "yes" : "no",
             account.scope.text,
         ]

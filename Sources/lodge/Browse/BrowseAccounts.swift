@@ -128,7 +128,7 @@ import OAuth2AccountStore
             if case .account(let id) = target, let account = try await store.account(Account.ID(rawValue: id)) {
                 type = account.type
                 options.loginHint = account.userName
-                options.claims = requiredClaims[id]
+                options.claims = requiredClaims[id] ?? account.requiredClaims
             } else if try await !store.accounts(ofType: type).isEmpty {
                 // Otherwise the provider would return the current user.
                 options.prompt = [.selectAccount]

@@ -17,6 +17,7 @@ extension CommandError {
         var remedyText = remedyText
         remedyText.type = type
         hint = hint.map(remedyText.hint)
+        otherHint = otherHint.map(remedyText.hint)
     }
 
     /// Creates the error for a lock wait that `--timeout` ended. Returns `nil` for any other error.
@@ -140,7 +141,7 @@ extension CommandError {
             case .emptySearch, .invalidQuery, .notInCopy: .usage
             case .invalidURL: .settings
             case .signInNeeded: .signInNeeded
-            case .notPermitted: .notPermitted
+            case .notPermitted, .blockedByPolicy: .notPermitted
             case .notFound: .notFound
             case .throttled, .unavailable: .unavailable
             case .intercepted: .network

@@ -14,6 +14,8 @@ extension RemedyText {
                 "to request the permission, which an administrator may have to approve, run: " + command("sign-in")
                     + Hint((type.map { " \($0)" } ?? "") + " --add-scope " + permission.shellWord)
             } ?? Hint(remedy.description)
+        case .grantToApplication(let permissions) where !permissions.isEmpty:
+            Hint(remedy.description) + ", then run: " + command("accounts refresh")
         case .searchDirectory: "to search the directory, omit --offline"
         case .raiseLimit(let users):
             "check the URL of the directory in the settings; to allow more users: " + command("sync")

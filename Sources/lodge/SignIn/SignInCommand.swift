@@ -94,8 +94,7 @@ import StrictJSON
         if let label { account = try await name(account, label, store) }
         await context.writeTokenFiles(of: account.type, store)
         if console.options.reportsJSON {
-            let record = AccountRecord(account: account, isActive: true, now: store.dependencies.now())
-            try show(record)
+            try show(AccountRecord(account, isActive: true, in: store))
         }
         return .done
     }
@@ -137,6 +136,8 @@ import StrictJSON
     /// Signs in with the selected or the default flow and reports the result.
     func signIn(to type: String, _ options: SignInOptions, _ store: AccountStore) async throws -> Account {
         let flow = try await flow(type, store)
+        var options = options
+        if options.claims == nil { options.claims = try await requiredClaims(type, options.loginHint, store) }
         let account = try await signIn(to: type, flow, options, store)
         let name = account.displayName.map { name in account.userName.map { "\(name) (\($0))" } ?? name }
         console.note(
@@ -146,6 +147,12 @@ import StrictJSON
         if flow != .token { noteGrant(of: account, options, store) }
         try await noteTwins(of: account, store)
         return account
+    }
+
+    /// Returns the claims that a resource requires of the account that signs in again.
+    private func requiredClaims(_ type: String, _ userName: String?, _ store: AccountStore) async throws -> String? {
+        try await store.accounts(ofType: type)
+            .last { $0.requiredClaims != nil && (userName == nil || $0.userName == userName) }?.requiredClaims
     }
 
     /// Reports requested scopes that the provider did not grant.

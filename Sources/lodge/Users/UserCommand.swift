@@ -131,6 +131,12 @@ extension CommandContext {
 
     func me() async throws -> ExitStatus {
         let (store, account) = try await context.storeAndAccount()
+        guard !account.isClient else {
+            throw CommandError(
+                .usage, "cannot show me", reason: "\(account.type) is an application",
+                hint: "to show a user, run: \(run: "show") USER",
+                otherHint: "to show the application, run: \(run: "status")")
+        }
         if let type = try store.settings.type(named: account.type), type.graphAPI == nil {
             try show(try await claims(of: account, type, store))
             return .done
@@ -149,12 +155,10 @@ extension CommandContext {
 
     /// Returns the claims of userinfo, or of the last ID token if the provider has no userinfo endpoint or it fails.
     private func claims(of account: Account, _ type: AccountType, _ store: AccountStore) async throws -> ClaimsRecord {
-        guard type.provider != .staticToken, !account.isClient else {
+        guard type.provider != .staticToken else {
             throw CommandError(
                 .failed, "the account \(account.label) has no user",
-                reason: account.isClient
-                    ? "the client signed in for itself"
-                    : "the type \(type.name) has no provider that identifies the user",
+                reason: "the type \(type.name) has no provider that identifies the user",
                 hint: "\(run: "accounts show") \(account.id.rawValue)")
         }
         do {

@@ -1,0 +1,160 @@
+import Foundation
+import LocalProvider
+import StrictJSON
+import Testing
+
+@testable import CommandLineKit
+@testable import lodge
+
+/// Accounts of applications without a user, and continuous access evaluation.
+@MainActor @Suite struct ApplicationTests {
+    /// Returns a terminal with an application that is signed in.
+    private func application(_ scope: String = "https://graph.example/.default") async throws -> Terminal {
+        let terminal = try await Terminal()
+        try terminal.write(
+            settings: """
+                {"types": {"graph-app": {"authority": "\(terminal.provider.issuer)/contoso.example",
+                "clientId": "lodge-confidential", "clientSecret": {"environment": "APP_SECRET"}, "clientCapabilities": ["cp1"],
+                "redirectUri": "http://127.0.0.1/callback", "graphAPI": "\(terminal.provider.graphBase)",
+                "scopes": ["\(scope)"]}}}
+                """)
+        terminal.set("APP_SECRET", "not-a-secret")
+        let signIn = await terminal.run("sign-in", "--client-credentials")
+        #expect(signIn.status == 0, "\(signIn.errors)")
+        return terminal
+    }
+
+    private func inject(_ errors: String..., into terminal: Terminal) throws {
+        var injected = InjectedErrors()
+        for error in errors { try injected.add(parsing: error) }
+        terminal.provider.setInjectedErrors(injected)
+    }
+
+    @Test func `an application searches, shows and looks up users, and synchronizes them`() async throws {
+        let terminal = try await application()
+        for words in [
+            ["search", "ada"], ["show", "ada@contoso.example", "--manager"], ["lookup"], ["sync"],
+            ["search", "ada", "--offline"],
+        ] {
+            let result = await terminal.run(words: words, input: "ada@contoso.example\n")
+            #expect(result.status == 0, "\(words): \(result.errors)")
+        }
+    }
+
+    @Test func `me of an application sends no request and names commands that work`() async throws {
+        let terminal = try await application()
+        let before = terminal.provider.requestCount()
+        let me = await terminal.run("me")
+        #expect(me.status == 2)
+        #expect(
+            me.errors == """
+                lodge: cannot show me: graph-app is an application
+                hint: to show a user, run: lodge show USER
+                hint: to show the application, run: lodge status
+
+                """)
+        #expect(terminal.provider.requestCount() == before)
+        let json = await terminal.run("me", "--output", "json")
+        #expect(json.status == 2 && json.errors.contains(#""otherHint""#), "\(json.errors)")
+    }
+
+    @Test(arguments: [
+        ("User.Read.All", "/contoso.example", #"found "User.Read.All""#),
+        ("", "/contoso.example", "found no scope"),
+        ("https://a.example/.default https://b.example/.default", "/contoso.example", "found 2 scopes"),
+        ("https://graph.example/.default", "/common", #"found "common""#),
+    ])
+    func `an application of Entra needs a tenant and exactly one .default scope`(
+        scope: String, path: String, found: String
+    ) async throws {
+        let terminal = try await application()
+        let settings = try String(contentsOf: terminal.settings, encoding: .utf8)
+        try terminal.write(
+            settings: settings.replacing("/contoso.example", with: path)
+                .replacing("https://graph.example/.default", with: scope))
+        let before = terminal.provider.tokenRequestCount()
+        let signIn = await terminal.run("sign-in", "--client-credentials")
+        #expect(signIn.status == 8 && signIn.errors.contains(found), "\(signIn.errors)")
+        #expect(terminal.provider.tokenRequestCount() == before)
+    }
+
+    @Test func `status and accounts show the application and its tenant`() async throws {
+        let terminal = try await application()
+        for words in [["status"], ["accounts"], ["accounts", "show", "lodge-confidential"]] {
+            let result = await terminal.run(words: words)
+            #expect(
+                result.status == 0 && result.output.contains("application lodge-confidential in contoso.example"),
+                "\(result.output)")
+        }
+        let json = await terminal.run("accounts", "--output", "json")
+        #expect(
+            json.output.contains(#""application": "application lodge-confidential in contoso.example""#)
+                || json.output.contains(#""application":"application lodge-confidential in contoso.example""#))
+    }
+
+    @Test func `a 403 names the application permission that an administrator must grant`() async throws {
+        let terminal = try await application()
+        try inject("directory-403", into: terminal)
+        let search = await terminal.run("search", "ada")
+        #expect(search.status == 5 && search.errors.contains("the application permission User.Read.All"))
+        #expect(
+            search.errors.contains(
+                "hint: ask an administrator to grant the application permission User.Read.All, then run: "
+                    + "lodge accounts refresh"), "\(search.errors)")
+    }
+
+    @Test func `an application gets one new token after a challenge, and is then blocked by policy`() async throws {
+        let terminal = try await application()
+        try inject("directory-token-revoked:1", into: terminal)
+        let search = await terminal.run("search", "ada")
+        #expect(search.status == 0, "\(search.errors)")
+        #expect(terminal.provider.tokenRequestCount(grantType: "client_credentials") == 2)
+        try inject("directory-401-claims", into: terminal)
+        let blocked = await terminal.run("search", "ada")
+        #expect(blocked.status == 5 && blocked.errors.contains("blocked by policy"), "\(blocked.errors)")
+        #expect(blocked.errors.contains("hint: ask an administrator"), "\(blocked.errors)")
+        #expect(terminal.provider.tokenRequestCount(grantType: "client_credentials") == 3)
+        try inject(into: terminal)
+        #expect(await terminal.run("search", "ada").status == 0)
+    }
+
+    /// Returns a terminal with a user who is signed in to a type that declares cp1.
+    private func user() async throws -> Terminal {
+        let terminal = try await Terminal()
+        try terminal.write(
+            settings: terminal.nested.replacing(#""pushedAuth"#, with: #""clientCapabilities": ["cp1"], "pushedAuth"#))
+        #expect(await terminal.run("sign-in").status == 0)
+        return terminal
+    }
+
+    @Test func `a revoked access token is replaced without the user`() async throws {
+        let terminal = try await user()
+        try inject("directory-token-revoked:1", into: terminal)
+        let search = await terminal.run("search", "ada")
+        #expect(search.status == 0 && search.output.contains("Ada Lovelace"), "\(search.errors)")
+        #expect(terminal.provider.tokenRequestCount(grantType: "refresh_token") == 1)
+    }
+
+    @Test func `a revoked session needs a sign-in, which requests the claims of the challenge`() async throws {
+        let terminal = try await user()
+        try inject("directory-session-revoked:1", into: terminal)
+        let search = await terminal.run("search", "ada")
+        #expect(search.status == 4 && search.errors.contains("hint: lodge sign-in local"), "\(search.errors)")
+        #expect(await terminal.run("status").status == 4)
+        #expect(await terminal.run("search", "ada").status == 4)
+        #expect(terminal.provider.tokenRequestCount(grantType: "refresh_token") == 1)
+        let signIn = await terminal.run("sign-in", "--no-browser", "--timeout", "1")
+        #expect(signIn.errors.contains("claims=") && signIn.errors.contains("nbf"), "\(signIn.errors)")
+        #expect(await terminal.run("sign-in").status == 0)
+        #expect(await terminal.run("search", "ada").status == 0)
+        let after = await terminal.run("sign-in", "--no-browser", "--timeout", "1")
+        #expect(!after.errors.contains("nbf"), "\(after.errors)")
+    }
+
+    @Test func `claims that require the user are an error with the sign-in command`() async throws {
+        let terminal = try await user()
+        try inject("directory-token-revoked:1", "token-interaction-required:1", into: terminal)
+        let search = await terminal.run("search", "ada")
+        #expect(search.status == 4 && search.errors.contains("--claims '{\"access_token\""), "\(search.errors)")
+    }
+}
