@@ -141,7 +141,7 @@ let package = Package(
             path: "Tests/StoreProcess"),
         .target(
             name: "TestSupport", dependencies: ["HTTPExchange", "StrictJSON"], path: "Tests/TestSupport",
-            resources: [.copy("Vectors")]),
+            resources: [.copy("Certificates"), .copy("Vectors")]),
         .target(name: "StorageSuite", dependencies: ["SealedStorage", "TestSupport"], path: "Tests/StorageSuite"),
         .target(
             name: "StoreTestSupport",

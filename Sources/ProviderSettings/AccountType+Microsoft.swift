@@ -35,6 +35,21 @@ extension AccountType {
         return nil
     }
 
+    /// Whether the provider is an AD FS server, whose authority is `https://adfs.example/adfs`.
+    package var isADFS: Bool {
+        switch provider {
+        case .authority(let address), .issuer(let address):
+            Discovery.isADFS(address)
+        case .endpoints, .staticToken: false
+        }
+    }
+
+    /// Whether client assertions have the form of Microsoft Entra and AD FS: the audience is the token endpoint.
+    package var hasMicrosoftAssertions: Bool {
+        if case .authority = provider { return true }
+        return isMicrosoft || isADFS
+    }
+
     /// Whether its issuer or authority is a URL of Microsoft.
     package var isMicrosoft: Bool {
         switch provider {

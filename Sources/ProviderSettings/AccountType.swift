@@ -86,6 +86,8 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     public var clientAuthentication: AuthenticationMethod?
     /// The client's private key, a JWK, for private_key_jwt and signed authorization requests.
     public var clientKey: SecretSource?
+    /// The source of the assertions that authenticate the client in place of a secret.
+    public var clientAssertion: ClientAssertion?
     /// The certificate for connections to the provider and to resources (RFC 8705).
     public var clientCertificate: ClientCertificate?
     /// The audience of client assertions, or `nil` for the issuer. Some older providers require the URL of their token endpoint.

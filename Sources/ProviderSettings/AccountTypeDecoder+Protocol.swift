@@ -23,6 +23,7 @@ extension AccountTypeDecoder {
         if type.requestObjectSigning, type.clientKey == nil {
             throw missing("clientKey", "a private key", neededBy: "requestObjectSigning")
         }
+        try readClientAssertion(into: &type)
         type.idTokenSigningAlgorithm = try algorithm("idTokenSigningAlgorithm", type)
         type.userinfoSigningAlgorithm = try algorithm("userinfoSigningAlgorithm", type)
     }

@@ -13,7 +13,8 @@ package struct ConfiguredClients: Sendable {
 
     /// The keys of a type that belong to its client. A client is valid at one issuer only.
     private static let clientKeys = [
-        "clientId", "clientSecret", "clientAuthentication", "clientKey", "clientCertificate", "clientAssertionAudience",
+        "clientId", "clientSecret", "clientAuthentication", "clientKey", "clientCertificate", "clientAssertion",
+        "clientAssertionAudience",
         "redirectUri", "scopeSeparator", "requestsPerOrigin", "caFile", "pinnedKeys", "pushedAuthorizationRequests",
         "requestObjectSigning", "dpop", "quirks",
     ]

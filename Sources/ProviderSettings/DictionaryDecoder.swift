@@ -89,6 +89,21 @@ extension DictionaryDecoder {
         } ?? []
     }
 
+    /// Reads the source of a secret outside the settings file. Errors never show the value, which may be the secret.
+    func source(
+        _ value: JSONValue, _ key: String, _ expected: String
+    ) throws(SettingsError) -> AccountType.SecretSource {
+        guard let source = value.object else { throw error(key, expected, value.kind) }
+        guard source.members.count == 1, let name = source.members[0].value.string, !name.isEmpty else {
+            throw error(key, expected, "another dictionary")
+        }
+        switch source.members[0].name {
+        case "environment": return .environment(name)
+        case "file": return .file(name)
+        default: throw error(key, expected, "a dictionary with another key")
+        }
+    }
+
     /// Returns a dictionary of strings. Errors do not show its values: parameters and header fields may be secrets.
     func dictionary(_ key: String) throws(SettingsError) -> [String: String] {
         guard let value = object[key] else { return [:] }

@@ -256,7 +256,7 @@ struct AccountTypeDecoder: DictionaryDecoder {
         if method.needsCertificate, type.clientCertificate == nil {
             throw missing("clientCertificate", "a certificate", neededBy: method.rawValue)
         }
-        if method == .privateKeyJWT, type.clientKey == nil {
+        if method == .privateKeyJWT, type.clientKey == nil, object["clientAssertion"] == nil {
             throw missing("clientKey", "a private key", neededBy: method.rawValue)
         }
     }
@@ -369,21 +369,6 @@ struct AccountTypeDecoder: DictionaryDecoder {
         case .string(let text): return .inline(Secret(text))
         case let value?:
             return try source(value, "clientSecret", "a string, {\"environment\": NAME} or {\"file\": PATH}")
-        }
-    }
-
-    /// Reads the source of a secret outside the settings file. Errors never show the value, which may be the secret.
-    func source(
-        _ value: JSONValue, _ key: String, _ expected: String
-    ) throws(SettingsError) -> AccountType.SecretSource {
-        guard let source = value.object else { throw error(key, expected, value.kind) }
-        guard source.members.count == 1, let name = source.members[0].value.string, !name.isEmpty else {
-            throw error(key, expected, "another dictionary")
-        }
-        switch source.members[0].name {
-        case "environment": return .environment(name)
-        case "file": return .file(name)
-        default: throw error(key, expected, "a dictionary with another key")
         }
     }
 }

@@ -103,6 +103,11 @@ package struct SettingsKey: Sendable, Equatable {
             "clientKey", #"{"environment": NAME} or {"file": PATH}"#, #"{"file": "/etc/company/client.jwk"}"#,
             "the private JWK for private_key_jwt and signed requests"),
         SettingsKey(
+            "clientAssertion", "object with one member",
+            #"{"certificate": {"pkcs12": "app.pfx", "password": {"environment": "APP_PFX_PASSWORD"}}}"#,
+            "the source of the assertions of a client without a secret; certificate has certificate and key (PEM files) or pkcs12, and "
+                + "can have password, chain (Boolean) and algorithm (PS256 or RS256)"),
+        SettingsKey(
             "clientCertificate", #"{"certificate": PATH, "key": PATH}"#,
             #"{"certificate": "client.pem", "key": "client.key"}"#, "PEM files of the TLS client (RFC 8705)"),
         SettingsKey(

@@ -167,7 +167,10 @@ extension AccountStoreError {
 
     private static func rejection(_ provider: ProviderError, _ what: String) -> AccountStoreError {
         let said = provider.explanation.map { "\(provider.code.rawValue) (\($0))" } ?? provider.code.rawValue
-        let reason = provider.entraError.map { "\($0.meaning): \(said)" } ?? said
+        var reason = provider.entraError.map { "\($0.meaning): \(said)" } ?? said
+        if let credential = provider.clientCredential, [.settings, .clock].contains(provider.disposition) {
+            reason += "; the client sent \(credential)"
+        }
         func error(_ kind: Kind, _ remedy: Remedy, _ hint: Hint? = nil) -> AccountStoreError {
             AccountStoreError(
                 kind, what: what, reason: reason, remedy: remedy,

@@ -122,8 +122,16 @@ struct EntraError: Sendable {
             650057 the service is not among the permissions of the app → add the permission to the app's registration
             700016 no app with this identifier is in the organization → correct clientId, or the tenant in authority
             700025 the app is a public client, and a secret was sent → remove clientSecret from the settings
-            700027 the client's signature was not accepted: its key is not registered \
-            → register the certificate of clientKey for the app
+            50012 the client's secret or assertion is not valid \
+            → check clientSecret and clientAssertion, and the credentials in the app's registration
+            50027 the client's assertion is not valid, as without the thumbprint of a certificate \
+            → set clientAssertion to a certificate, in place of clientKey
+            700021 the client's assertion is of another app → correct clientId
+            700023 the client's assertion is for another provider → remove clientAssertionAudience from the settings
+            700027 the client's certificate is not registered for the app, or its signature is wrong \
+            → upload the certificate of clientAssertion or clientKey to the app's registration; with subject name and issuer, set chain to true
+            1002012 the scope of an application must be all permissions of one service \
+            → set scopes to one scope that ends in /.default, such as https://graph.microsoft.com/.default
             7000215 the client secret is wrong → set the secret's value, not its identifier, as clientSecret
             7000218 the app is not registered as a public client, and no secret was sent \
             → set clientSecret, or allow public client flows in the app's registration

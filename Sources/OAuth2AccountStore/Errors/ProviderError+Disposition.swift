@@ -77,6 +77,12 @@ extension ProviderError {
         if let status, status >= 500 || status == 429 { return .later }
         if code.isTransient { return .later }
         if let entraError {
+            // Entra's numbers can change. A code for the client or the scope never requires a sign-in.
+            if case .signIn = entraError.disposition,
+                [.invalidClient, .unauthorizedClient, .invalidScope].contains(code)
+            {
+                return code.disposition
+            }
             // If both codes require a sign-in, the code that requires the user is more exact.
             let isGone =
                 entraError.disposition == .signIn(.grantGone) && code.disposition == .signIn(.interactionRequired)

@@ -25,6 +25,7 @@ package struct ClientCredentials {
     }
 
     private func authentication(_ server: AuthorizationServer) throws -> ClientAuthentication {
+        if type.clientAssertion != nil { return .suppliedAssertion }
         switch type.clientAuthentication {
         case AccountType.AuthenticationMethod.none?: return .none
         case .clientSecretBasicRaw?:
@@ -63,8 +64,9 @@ package struct ClientCredentials {
     }
 
     /// Returns the client secret, or `nil` if the settings do not have one.
-    package func secret() throws -> Secret? {
-        try type.clientSecret.map { try text($0, of: "clientSecret", "client secret") }
+    package func secret() throws(SettingsError) -> Secret? {
+        guard let source = type.clientSecret else { return nil }
+        return try text(source, of: "clientSecret", "client secret")
     }
 
     /// Returns the client's private key with the algorithm of its `alg` member. The default is the usual algorithm for
@@ -107,12 +109,15 @@ package struct ClientCredentials {
         }
     }
 
-    private func text(_ source: AccountType.SecretSource, of key: String, _ what: String) throws -> Secret {
+    /// Reads a secret of the settings.
+    func text(
+        _ source: AccountType.SecretSource, of key: String, _ what: String, allowsEmpty: Bool = false
+    ) throws(SettingsError) -> Secret {
         let key = "types.\(type.name).\(key)"
         switch source {
         case .inline(let secret): return secret
         case .environment(let name):
-            guard let text = environment[name], !text.isEmpty else {
+            guard let text = environment[name], allowsEmpty || !text.isEmpty else {
                 throw SettingsError(
                     file: "environment", key: name, expected: "the \(what) of \(key)", found: "nothing")
             }
@@ -126,7 +131,8 @@ package struct ClientCredentials {
                 let space: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
                 let start = bytes.firstIndex { !space.contains($0) } ?? bytes.endIndex
                 let end = (bytes.lastIndex { !space.contains($0) } ?? start - 1) + 1
-                guard start < end, let text = String(validating: bytes[start..<end], as: UTF8.self) else {
+                guard allowsEmpty || start < end, let text = String(validating: bytes[start..<end], as: UTF8.self)
+                else {
                     throw SettingsError(
                         file: path, expected: "the \(what) of \(key)", found: "an empty file or not UTF-8")
                 }
@@ -139,7 +145,8 @@ package struct ClientCredentials {
 extension Client {
     var secret: Secret? {
         switch authentication {
-        case .secretBasic(let secret), .secretBasicRaw(let secret), .secretPost(let secret), .secretJWT(let secret):
+        case .secretBasic(let secret), .secretBasicRaw(let secret), .secretPost(let secret), .secretJWT(let secret),
+            .assertion(let secret):
             secret
         default: nil
         }

@@ -14,12 +14,20 @@ struct ProviderClient: Sendable {
     let transport: any HTTPTransport
     let hints: ServerHints
     let dependencies: Dependencies
+    /// The source of the client's assertions, or `nil` if the client has another authentication method.
+    let assertions: (any AssertionSource)?
 
     /// Returns the client for one request. If it authenticates with a JWT, it has a new assertion.
-    func preparedClient() throws -> Client {
-        try client.prepared(
-            for: server, audience: type.clientAssertionAudience, now: serverTime(of: server.tokenEndpoint),
-            random: dependencies.random)
+    func preparedClient() async throws -> Client {
+        guard let assertions else {
+            return try client.prepared(
+                for: server, audience: type.clientAssertionAudience, now: serverTime(of: server.tokenEndpoint),
+                random: dependencies.random)
+        }
+        var prepared = client
+        prepared.authentication = .assertion(
+            try await assertions.assertion(audience: type.assertionAudience(at: server)))
+        return prepared
     }
 
     /// Returns the secret that verifies ID tokens, or `nil` if the client did not register for HMAC.
@@ -51,7 +59,7 @@ struct ProviderClient: Sendable {
 
     /// Sends a request, which `build` creates for each attempt. With a key, the request has a proof.
     func send(
-        to url: URL?, boundTo key: SigningKey?, accessToken: Secret? = nil, _ build: () throws -> HTTPRequest
+        to url: URL?, boundTo key: SigningKey?, accessToken: Secret? = nil, _ build: () async throws -> HTTPRequest
     ) async throws -> HTTPResponse {
         var attempts = SignedAttempts(hints: hints)
         return try await attempts.send(to: url, isClockError: isClockError) {
@@ -69,16 +77,16 @@ struct ProviderClient: Sendable {
 
     private var signsAssertions: Bool {
         switch client.authentication {
-        case .secretJWT, .privateKeyJWT: true
+        case .secretJWT, .privateKeyJWT, .suppliedAssertion: true
         default: false
         }
     }
 
     /// Sends a request once. With a key, the request has a proof.
     func sendOnce(
-        boundTo key: SigningKey?, accessToken: Secret? = nil, _ build: () throws -> HTTPRequest
+        boundTo key: SigningKey?, accessToken: Secret? = nil, _ build: () async throws -> HTTPRequest
     ) async throws -> HTTPResponse {
-        var request = try build()
+        var request = try await build()
         if let key {
             request = try DPoP.signed(
                 request, key: key, accessToken: accessToken, nonce: hints.nonce(for: request.url),
@@ -87,14 +95,15 @@ struct ProviderClient: Sendable {
         return try await send(request)
     }
 
+    /// Creates a token request of a client, which ``preparedClient()`` returned for this request.
     func tokenRequest(
-        _ grant: TokenRequest.Grant, parameters: [String: String], resources: [String] = [],
+        _ grant: TokenRequest.Grant, by client: Client, parameters: [String: String], resources: [String] = [],
         authorizationDetails: Bool = false
     ) throws -> HTTPRequest {
         var parameters = parameters
         parameters["claims"] = try ClaimsParameter.declaring(type.clientCapabilities, in: parameters["claims"])
         return try TokenRequest(
-            grant, server: server, client: preparedClient(), method: type.tokenRequestMethod, parameters: parameters,
+            grant, server: server, client: client, method: type.tokenRequestMethod, parameters: parameters,
             headers: type.tokenHeaders, resources: resources,
             authorizationDetails: authorizationDetails ? type.authorizationDetails : []
         ).request
@@ -117,23 +126,33 @@ struct ProviderClient: Sendable {
         for grant: TokenRequest.Grant, parameters: [String: String], resources: [String] = [],
         authorizationDetails: Bool = false, idToken: Bool = false, boundTo key: SigningKey?
     ) async throws -> TokenResponse {
+        var sender = client
         let response = try await send(to: server.tokenEndpoint, boundTo: key) {
-            try tokenRequest(
-                grant, parameters: parameters, resources: resources, authorizationDetails: authorizationDetails)
+            sender = try await preparedClient()
+            return try tokenRequest(
+                grant, by: sender, parameters: parameters, resources: resources,
+                authorizationDetails: authorizationDetails)
         }
         do throws(OAuth2Error) {
             return try TokenResponse.read(
                 response, expecting: expectation(grant, idToken: idToken, boundTo: key), quirks: type.responseQuirks)
         } catch {
-            throw redacting(error, grant)
+            throw redacting(error, grant, sentBy: sender)
         }
     }
 
     /// Returns the error of a response without the secrets of the request. A provider's message can repeat them.
-    func redacting(_ error: OAuth2Error, _ grant: TokenRequest.Grant) -> OAuth2Error {
+    ///
+    /// - Parameter client: The client with the assertion of the request.
+    func redacting(_ error: OAuth2Error, _ grant: TokenRequest.Grant, sentBy client: Client) -> OAuth2Error {
         // This error is not transient: another attempt would not return an ID token either.
         if case .invalidResponse("id_token_missing", _) = error { return .idToken(.missing) }
-        return error.redacting(grant.secrets + client.secretForms)
+        var error = error.redacting(grant.secrets + client.secretForms)
+        if case .provider(var provider) = error, case .assertion(let assertion) = client.authentication {
+            provider.clientCredential = ClientAssertion.summary(of: assertion)
+            error = .provider(provider)
+        }
+        return error
     }
 }
 

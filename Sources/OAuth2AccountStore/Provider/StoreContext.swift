@@ -84,6 +84,10 @@ extension StoreContext {
     func client(
         of type: AccountType, offering endpoint: String? = nil
     ) async throws -> ProviderClient {
+        // An unusable certificate is an error before the first request.
+        let assertions = try type.clientAssertion?.source(for: type, dependencies) { [self] audience in
+            dependencies.now().timeIntervalSince1970 + (URL(string: audience).map(providers.hints.offset) ?? 0)
+        }
         let server: AuthorizationServer
         if let endpoint {
             server = try await providers.server(for: type, offering: endpoint)
@@ -93,7 +97,8 @@ extension StoreContext {
         return ProviderClient(
             type: type, server: server,
             client: try ClientCredentials(type: type, environment: dependencies.environment).client(for: server),
-            transport: providers.transport(for: type), hints: providers.hints, dependencies: dependencies)
+            transport: providers.transport(for: type), hints: providers.hints, dependencies: dependencies,
+            assertions: assertions)
     }
 
     /// Returns the time of the wall clock, or a later time if the wall clock was set back since these tokens were first

@@ -96,7 +96,7 @@ extension ProviderClient {
         let key = type.requestObjectSigning ? try requestSigningKey() : nil
         let now = serverTime(of: server.tokenEndpoint)
         if isRequired || isOffered {
-            let pushed = try PushedAuthorizationRequest(
+            let pushed = try await PushedAuthorizationRequest(
                 server: server, client: preparedClient(), redirectURI: redirectURI, scope: requested.consent,
                 options: requested.request, signedWith: key, now: now, random: dependencies.random)
             let response = try await send(pushed.request)

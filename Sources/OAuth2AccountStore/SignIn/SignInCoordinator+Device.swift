@@ -17,7 +17,7 @@ extension SignInCoordinator {
             parameters["authorization_details"] = JSONValue.array(type.authorizationDetails.map(JSONValue.object))
                 .text()
         }
-        let request = try DeviceAuthorizationRequest(
+        let request = try await DeviceAuthorizationRequest(
             server: connection.server, client: connection.preparedClient(), scope: requested.consent,
             parameters: parameters, headers: type.tokenHeaders, resources: type.resources)
         let authorization = try DeviceAuthorization.read(
@@ -53,6 +53,7 @@ private struct DeviceSignIn {
             quirks: connection.type.responseQuirks)
         var step = polling.start(now: dependencies.uptimeSeconds)
         var lastError: (any Error)?
+        var sender = connection.client
         while true {
             switch step {
             case .poll(let time): try await wait(until: time)
@@ -64,10 +65,11 @@ private struct DeviceSignIn {
                     .denied, what: "cannot sign in", reason: "the sign-in was refused on the other device",
                     remedy: .nothing, provider: ProviderError(code: .accessDenied))
             case .expired: throw lastError ?? timedOut("the code has expired", "try again with a new code")
-            case .failed(let error): throw connection.redacting(error, .deviceCode(authorization.deviceCode))
+            case .failed(let error):
+                throw connection.redacting(error, .deviceCode(authorization.deviceCode), sentBy: sender)
             }
             let event: DevicePolling.Event
-            (event, lastError) = try await poll()
+            (event, lastError) = try await poll(&sender)
             step = polling.next(event, now: dependencies.uptimeSeconds)
         }
     }
@@ -85,11 +87,12 @@ private struct DeviceSignIn {
 
     /// Polls once. Returns a network error as an event, because the user can still finish the sign-in (RFC 8628 section
     /// 3.5).
-    private func poll() async throws -> (DevicePolling.Event, (any Error)?) {
+    private func poll(_ sender: inout Client) async throws -> (DevicePolling.Event, (any Error)?) {
         do {
             let response = try await connection.sendOnce(boundTo: key) {
-                try connection.tokenRequest(
-                    .deviceCode(authorization.deviceCode), parameters: connection.type.signInParameters,
+                sender = try await connection.preparedClient()
+                return try connection.tokenRequest(
+                    .deviceCode(authorization.deviceCode), by: sender, parameters: connection.type.signInParameters,
                     resources: connection.type.resources)
             }
             return (.response(response), nil)

@@ -84,7 +84,7 @@ struct TokenExchanger: StoreCollaborator {
         guard let record = try await repository.read(id)?.record else { throw AccountStoreError.unknownAccount(id) }
         let client = try await client(of: try type(of: record), offering: "introspection_endpoint")
         let request = try IntrospectionRequest(
-            token.secret, hint: .accessToken, server: client.server, client: try client.preparedClient())
+            token.secret, hint: .accessToken, server: client.server, client: try await client.preparedClient())
         let response = try await client.send(request.request)
         do throws(OAuth2Error) {
             return try Introspection.read(response, now: client.serverTime(of: client.server.introspectionEndpoint))

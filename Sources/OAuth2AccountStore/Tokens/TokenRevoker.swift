@@ -44,7 +44,7 @@ struct TokenRevoker: Sendable {
         if hint == .refreshToken { try RefreshTokenBinding.checkRevocation(connection.type, server) }
         guard
             let request = try RevocationRequest(
-                token, hint: hint, server: server, client: try connection.preparedClient())
+                token, hint: hint, server: server, client: try await connection.preparedClient())
         else { return false }
         let response = try await connection.send(request.request)
         do throws(OAuth2Error) {

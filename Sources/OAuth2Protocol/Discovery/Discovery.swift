@@ -60,7 +60,7 @@ package struct Discovery: Sendable, Equatable {
         authority: String, knownAuthorities: [String] = [], allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) {
         let base = try Self.base(authority, name: "the authority", allowsLoopbackHTTP: allowsLoopbackHTTP)
-        let version = base.path.hasSuffix("/v2.0") ? "" : "/v2.0"
+        let version = base.path.hasSuffix("/v2.0") || Self.isADFS(authority) ? "" : "/v2.0"
         url = try EndpointURL.check(
             base.origin + base.path + version + "/.well-known/openid-configuration", name: "the authority",
             allowsLoopbackHTTP: allowsLoopbackHTTP)
@@ -70,6 +70,12 @@ package struct Discovery: Sendable, Equatable {
         expectation = .authority(
             hosts: [host] + shared + knownAuthorities.map { $0.lowercased() }, EntraTenants(authority: authority))
         self.allowsLoopbackHTTP = allowsLoopbackHTTP
+    }
+
+    /// Returns whether an authority is an AD FS server, such as `https://adfs.example/adfs`.
+    package static func isADFS(_ authority: String) -> Bool {
+        let path = EndpointURL.split(authority).path.lowercased()
+        return path == "/adfs" || path.hasPrefix("/adfs/")
     }
 
     private static func base(

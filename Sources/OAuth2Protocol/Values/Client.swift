@@ -19,6 +19,8 @@ package enum ClientAuthentication: Sendable, Equatable {
     case privateKeyJWT(SigningKey)
     /// The certificate of the TLS connection; the form contains the client identifier (RFC 8705 section 2).
     case tlsCertificate
+    /// A JWT that the caller supplies for each request: see ``assertion(_:)``.
+    case suppliedAssertion
     /// A JWT that was signed for this one request (RFC 7523 section 2.2).
     case assertion(Secret)
 }
@@ -127,7 +129,7 @@ extension Client {
             pairs += [
                 ("client_assertion_type", ClientAuthentication.assertionType), ("client_assertion", assertion.value),
             ]
-        case .secretJWT, .privateKeyJWT:
+        case .secretJWT, .privateKeyJWT, .suppliedAssertion:
             throw .configuration("the client assertion is missing; prepare the client for each request")
         }
         guard method == .get else {

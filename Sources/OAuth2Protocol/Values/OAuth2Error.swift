@@ -88,6 +88,8 @@ public struct ProviderError: Error, Sendable, Equatable {
     public var subcode: String?
     /// The claims that the next sign-in must ask for, as Entra's Conditional Access sends them: a JSON object.
     public var claims: String?
+    /// The credential that the client sent, such as the thumbprint of its certificate. It is not a secret.
+    package var clientCredential: String?
     /// The time between polls of the device grant, from `slow_down`.
     public var interval: Duration?
     /// The delay from `Retry-After`.

@@ -143,16 +143,18 @@ final class GrantProvider: HTTPTransport {
 
     // MARK: Stores
 
-    /// Returns a store with one type named `t` that has these keys in addition to the default ones.
+    /// Returns a store with one type named `t` that has these keys in addition to the default ones, without the omitted
+    /// ones.
     func store(
         _ keys: JSONObject = [:], storage: any AccountStorage = MemoryStorage(), custody: (any KeyCustody)? = nil,
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], omitting omitted: [String] = []
     ) async throws -> AccountStore {
         var type: JSONObject = [
             "issuer": .string(Self.issuer), "clientId": "client", "redirectUri": "http://127.0.0.1/callback",
             "scopes": ["openid", "read"],
         ]
         for member in keys.members { type[member.name] = member.value }
+        for name in omitted { type[name] = nil }
         let settings = JSONValue.object(["types": .object(["t": .object(type)])])
         return try await AccountStore(
             settings: Settings(bytes: settings.serialized(), source: "test"), storage: storage,
