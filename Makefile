@@ -44,10 +44,10 @@ endif
 SOURCES := $(wildcard Package.swift Sources Tests Examples Benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test lint format docs docs-serve record integration fuzz soak bench install install-files package uninstall clean
+.PHONY: help deps build demo test lint format docs docs-serve record integration apple-check fuzz soak bench install install-files package uninstall clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 deps: ## Install missing system libraries (apt or brew)
 	@.ci/dependencies
@@ -95,7 +95,10 @@ record: build ## Record the terminal sessions that README.md shows
 integration: build ## Check the command with real servers, a real browser and a real terminal
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product store-process 2>&1 | .ci/quiet-build
 	@Tests/Integration/run "$(CURDIR)/$(PROGRAM)"
-	@if [ "$$(uname -s)" = Linux ]; then .ci/fuzz 60 && .ci/fuzz --scale; fi
+	@if [ "$$(uname -s)" = Linux ]; then SWIFT="$(SWIFT)" .ci/apple-check $(SWIFTFLAGS) && .ci/fuzz 60 && .ci/fuzz --scale; fi
+
+apple-check: deps ## Compile and test the code for Apple platforms with stand-ins for Apple's frameworks; Linux
+	@SWIFT="$(SWIFT)" .ci/apple-check $(SWIFTFLAGS)
 
 fuzz: deps ## Pass mutated inputs to every parser of untrusted bytes (SECONDS, READERS); Linux
 	@SWIFT="$(SWIFT)" .ci/fuzz $(SECONDS) $(READERS)

@@ -2,12 +2,12 @@
 
 import CLodgeAgent
 
-#if canImport(Glibc)
+#if canImport(Darwin)
+    @_exported import Darwin
+#elseif canImport(Glibc)
     @_exported import Glibc
 #elseif canImport(Musl)
     @_exported import Musl
-#elseif canImport(Darwin)
-    @_exported import Darwin
 #endif
 
 /// Functions of the C library for this system.

@@ -1,4 +1,3 @@
-import CLodgeOpenSSL
 import LodgePlatform
 
 /// A 256-bit key that encrypts records with AES-GCM.
@@ -12,12 +11,10 @@ public struct SealingKey: Sendable {
     /// The length of a key in bytes.
     public static let byteCount = 32
     /// The difference in bytes between sealed and plain text: a 12-byte nonce and a 16-byte tag.
-    public static let overhead = nonceCount + tagCount
+    public static let overhead = Crypto.overhead
     /// The maximum length of the plain text in bytes.
     public static let maximumPlaintextByteCount = 1 << 30
 
-    private static let nonceCount = 12
-    private static let tagCount = 16
     private let secret: SecretBytes
 
     /// Creates a key from 32 bytes.
@@ -28,8 +25,8 @@ public struct SealingKey: Sendable {
             throw .invalidKey("a sealing key has \(Self.byteCount) bytes, this has \(bytes.count)")
         }
         secret = SecretBytes(bytes)
-        // The first lookup initializes libcrypto, which takes milliseconds. Here it runs concurrently with other work.
-        _ = Self.cipher
+        // Initializing libcrypto takes milliseconds. Here it runs concurrently with other work.
+        Crypto.prepareSealing()
     }
 
     /// Returns a new random key.
@@ -50,11 +47,17 @@ public struct SealingKey: Sendable {
     public func seal(
         _ plaintext: some Collection<UInt8>, authenticating authenticated: [UInt8] = []
     ) throws(JOSEError) -> [UInt8] {
-        let nonce = try SecureRandom.bytes(Self.nonceCount)
+        try seal(plaintext, nonce: SecureRandom.bytes(Crypto.nonceByteCount), authenticating: authenticated)
+    }
+
+    /// Returns the sealed text with a given nonce. Equal nonces reveal the key, so only tests pass one.
+    func seal(
+        _ plaintext: some Collection<UInt8>, nonce: [UInt8], authenticating authenticated: [UInt8]
+    ) throws(JOSEError) -> [UInt8] {
         let plaintext = Array(plaintext)
-        guard let sealed = seal(plaintext, nonce, authenticated) else {
-            throw .libcrypto("AES-256-GCM could not seal \(plaintext.count) bytes")
-        }
+        guard plaintext.count <= Self.maximumPlaintextByteCount,
+            let sealed = Crypto.seal(plaintext, key: secret, nonce: nonce, authenticating: authenticated)
+        else { throw .cryptography("AES-256-GCM could not seal \(plaintext.count) bytes") }
         return sealed
     }
 
@@ -68,69 +71,8 @@ public struct SealingKey: Sendable {
         guard sealed.count >= Self.overhead, sealed.count - Self.overhead <= Self.maximumPlaintextByteCount else {
             throw .unsealing
         }
-        guard let plaintext = open(sealed, authenticated) else {
-            ERR_clear_error()
-            throw .unsealing
-        }
+        guard let plaintext = Crypto.open(sealed, key: secret, authenticating: authenticated) else { throw .unsealing }
         return plaintext
-    }
-
-    // A fetched cipher never changes, is thread-safe, and is never freed.
-    nonisolated(unsafe) private static let cipher = EVP_CIPHER_fetch(nil, "AES-256-GCM", nil)
-
-    private func seal(_ plaintext: [UInt8], _ nonce: [UInt8], _ authenticated: [UInt8]) -> [UInt8]? {
-        guard plaintext.count <= Self.maximumPlaintextByteCount, let length = Int32(exactly: plaintext.count),
-            let authenticatedLength = Int32(exactly: authenticated.count), let context = EVP_CIPHER_CTX_new()
-        else { return nil }
-        defer { EVP_CIPHER_CTX_free(context) }
-        guard secret.withBytes({ EVP_EncryptInit_ex2(context, Self.cipher, $0.baseAddress, nonce, nil) }) == 1 else {
-            return nil
-        }
-        var count: Int32 = 0
-        guard authenticated.isEmpty || EVP_EncryptUpdate(context, nil, &count, authenticated, authenticatedLength) == 1
-        else { return nil }
-        var succeeded = false
-        let sealed = [UInt8](unsafeUninitializedCapacity: plaintext.count + Self.overhead) { output, written in
-            guard let start = output.baseAddress else { return }
-            for (index, byte) in nonce.enumerated() { start[index] = byte }
-            let text = start + Self.nonceCount
-            let tag = text + plaintext.count
-            succeeded =
-                (plaintext.isEmpty || EVP_EncryptUpdate(context, text, &count, plaintext, length) == 1)
-                && EVP_EncryptFinal_ex(context, tag, &count) == 1 && count == 0
-                && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(Self.tagCount), tag) == 1
-            written = succeeded ? plaintext.count + Self.overhead : 0
-        }
-        return succeeded ? sealed : nil
-    }
-
-    private func open(_ sealed: [UInt8], _ authenticated: [UInt8]) -> [UInt8]? {
-        let count = sealed.count - Self.overhead
-        guard let length = Int32(exactly: count), let authenticatedLength = Int32(exactly: authenticated.count),
-            let context = EVP_CIPHER_CTX_new()
-        else { return nil }
-        defer { EVP_CIPHER_CTX_free(context) }
-        var tag = Array(sealed.suffix(Self.tagCount))
-        var ignored: Int32 = 0
-        guard secret.withBytes({ EVP_DecryptInit_ex2(context, Self.cipher, $0.baseAddress, sealed, nil) }) == 1,
-            EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagCount), &tag) == 1,
-            authenticated.isEmpty
-                || EVP_DecryptUpdate(context, nil, &ignored, authenticated, authenticatedLength) == 1
-        else { return nil }
-        var succeeded = false
-        // One extra byte, so that even an empty text has an address.
-        let plaintext = [UInt8](unsafeUninitializedCapacity: count + 1) { output, written in
-            guard let start = output.baseAddress else { return }
-            let updated = sealed.withUnsafeBufferPointer { sealed in
-                guard count > 0 else { return true }
-                guard let source = sealed.baseAddress else { return false }
-                return EVP_DecryptUpdate(context, start, &ignored, source + Self.nonceCount, length) == 1
-            }
-            // Only the last step checks the tag. Until it succeeds, the text must not be used.
-            succeeded = updated && EVP_DecryptFinal_ex(context, start + count, &ignored) == 1
-            if succeeded { written = count } else { OPENSSL_cleanse(start, count) }
-        }
-        return succeeded ? plaintext : nil
     }
 }
 

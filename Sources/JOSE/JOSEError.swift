@@ -1,5 +1,4 @@
 import LodgePlatform
-import CLodgeOpenSSL
 
 /// The reason why a token, a key or a sealed record was rejected.
 ///
@@ -29,8 +28,10 @@ public enum JOSEError: Error, Sendable, Equatable {
     case keySet(String)
     /// The sealed bytes cannot be opened: a different key, different authenticated data, or changed bytes.
     case unsealing
-    /// libcrypto failed independently of the input, for example at producing random bytes.
+    /// The cryptographic library failed independently of the input, for example at producing random bytes.
     case cryptography(String)
+    /// The cryptographic library of this system does not support the key or the operation.
+    case unsupported(String)
 }
 
 extension JOSEError: CustomStringConvertible {
@@ -50,16 +51,9 @@ extension JOSEError: CustomStringConvertible {
         case .unfitKey(let what): "The key may not be used for this: \(what)."
         case .keySet(let what): "The key set is refused: \(what)."
         case .unsealing: "The sealed bytes cannot be opened: they were changed, or sealed with another key."
-        case .cryptography(let what): "libcrypto failed: \(what). Check the OpenSSL installation and its configuration."
+        case .cryptography(let what): "\(Crypto.name) failed: \(what). \(Crypto.remedy)"
+        case .unsupported(let what): "This system does not support it: \(what)."
         }
-    }
-}
-
-extension JOSEError {
-    /// Creates the error for a failed call of libcrypto, and clears libcrypto's error queue of the thread.
-    static func libcrypto(_ reason: String) -> JOSEError {
-        ERR_clear_error()
-        return .cryptography(reason)
     }
 }
 

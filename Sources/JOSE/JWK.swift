@@ -3,7 +3,7 @@ import StrictJSON
 
 /// A JSON Web Key: a public key, a key pair or a shared secret, with its permitted uses.
 ///
-/// The key is stored in libcrypto's form, so that it is parsed once and verification is fast. Its descriptions never
+/// The key is stored in the form of the cryptographic library, so that it is parsed once and verification is fast. Its descriptions never
 /// show private members. Members such as `x5c`, which do not affect the key or its use, are discarded.
 ///
 /// See [RFC 7517](https://www.rfc-editor.org/rfc/rfc7517) and [RFC 7518 section

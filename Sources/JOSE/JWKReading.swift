@@ -1,4 +1,3 @@
-import CLodgeOpenSSL
 import StrictJSON
 
 extension JWK {
@@ -57,14 +56,11 @@ extension JWK {
         }
         let point = try members.requiredBytes("x")
         guard point.count == 32 else { throw .invalidKey("x of Ed25519 has 32 bytes, this has \(point.count)") }
-        var handle = KeyHandle.ed25519(publicKey: point)
         let secret = try members.bytes("d")
-        if let secret {
-            guard secret.count == 32 else { throw .invalidKey("d of Ed25519 has 32 bytes, this has \(secret.count)") }
-            handle = KeyHandle.ed25519(privateKey: secret)
-            guard handle?.raw(isPrivate: false) == point else { throw .invalidKey("d does not belong to x") }
+        if let secret, secret.count != 32 {
+            throw .invalidKey("d of Ed25519 has 32 bytes, this has \(secret.count)")
         }
-        guard let handle else { throw unreadable() }
+        let handle = try KeyHandle.ed25519(x: point, d: secret)
         return JWK(.okp, .ed25519, handle, isPrivate: secret != nil, ["x": point])
     }
 
@@ -81,20 +77,14 @@ extension JWK {
         guard x.count == count, y.count == count, d?.count ?? count == count else {
             throw .invalidKey("x, y and d of \(curve.rawValue) have \(count) bytes each")
         }
-        let numbers = d.map { [(name: ParameterName.privateKey, bytes: $0)] } ?? []
-        guard
-            let handle = KeyHandle.make(
-                "EC", isPrivate: d != nil, group: curve.rawValue, point: [4] + x + y, numbers: numbers),
-            handle.hasValidPublicKey
-        else { throw unreadable("the point is not on \(curve.rawValue)") }
-        guard d == nil || handle.isConsistentPair else { throw unreadable("d does not belong to x and y") }
+        let handle = try KeyHandle.ellipticCurve(curve, x: x, y: y, d: d)
         return JWK(.ec, curve, handle, isPrivate: d != nil, ["x": x, "y": y])
     }
 
     private static func rsa(_ members: Members) throws(JOSEError) -> JWK {
         let n = try members.requiredNumber("n")
         let e = try members.requiredNumber("e")
-        let bits = n.isEmpty ? 0 : n.count * 8 - n[0].leadingZeroBitCount
+        let bits = UnsignedNumber.bitCount(n)
         guard rsaBitCounts.contains(bits) else {
             throw .weakKey(
                 "RSA keys have \(rsaBitCounts.lowerBound) to \(rsaBitCounts.upperBound) bits, this has \(bits)")
@@ -102,32 +92,26 @@ extension JWK {
         guard (1...4).contains(e.count), e[e.count - 1] & 1 == 1, e != [1] else {
             throw .weakKey("e of RSA is odd and from 3 to 2³² − 1")
         }
-        guard let modulus = BigNumber(n), modulus.isOdd else { throw .invalidKey("n of RSA is odd") }
-        guard !hasROCAFingerprint(modulus) else { throw .weakKey("it was made by a device with the ROCA fault") }
-        var numbers = [(name: ParameterName.modulus, bytes: n), (name: ParameterName.publicExponent, bytes: e)]
-        let d = try members.privateNumber("d", atMost: n.count)
-        if let d {
+        guard UnsignedNumber.isOdd(n) else { throw .invalidKey("n of RSA is odd") }
+        guard !hasROCAFingerprint(n) else { throw .weakKey("it was made by a device with the ROCA fault") }
+        var numbers = RSANumbers(n: n, e: e)
+        numbers.d = try members.privateNumber("d", atMost: n.count)
+        if numbers.d != nil {
             guard members.object["oth"] == nil else {
                 throw .invalidKey("RSA keys of more than two primes are not read")
             }
-            numbers.append((.privateExponent, d))
-            numbers += try members.remainderNumbers(atMost: n.count)
+            numbers.remainders = try members.remainderNumbers(atMost: n.count)
         }
-        guard let handle = KeyHandle.make("RSA", isPrivate: d != nil, numbers: numbers) else { throw unreadable() }
-        if d != nil {
+        let handle = try KeyHandle.rsa(numbers)
+        if numbers.d != nil {
             // The full check of an RSA pair takes a tenth of a second. A test signature also detects a wrong d or
             // prime.
             let probe: [UInt8] = Array("probe".utf8)
             guard let signature = handle.signature(of: probe, .rs256),
                 handle.isSignature(signature, of: probe, .rs256)
-            else { throw unreadable("d does not belong to n and e") }
+            else { throw .invalidKey("d does not belong to n and e") }
         }
-        return JWK(.rsa, nil, handle, isPrivate: d != nil, ["n": n, "e": e])
-    }
-
-    private static func unreadable(_ reason: String = "libcrypto refuses it") -> JOSEError {
-        ERR_clear_error()
-        return .invalidKey(reason)
+        return JWK(.rsa, nil, handle, isPrivate: numbers.d != nil, ["n": n, "e": e])
     }
 
     /// Creates a key pair or a public key from the numbers of its members.
@@ -181,12 +165,12 @@ private struct Members {
     }
 
     /// Returns the five members for fast signing: either all or none must be present (RFC 7518 section 6.3.2).
-    func remainderNumbers(atMost count: Int) throws(JOSEError) -> [(name: ParameterName, bytes: [UInt8])] {
-        var numbers: [(name: ParameterName, bytes: [UInt8])] = []
-        for (member, name) in ParameterName.remainders {
-            if let number = try privateNumber(member, atMost: count) { numbers.append((name, number)) }
+    func remainderNumbers(atMost count: Int) throws(JOSEError) -> [[UInt8]] {
+        var numbers: [[UInt8]] = []
+        for name in RSANumbers.remainderNames {
+            if let number = try privateNumber(name, atMost: count) { numbers.append(number) }
         }
-        guard numbers.isEmpty || numbers.count == ParameterName.remainders.count else {
+        guard numbers.isEmpty || numbers.count == RSANumbers.remainderNames.count else {
             throw .invalidKey("p, q, dp, dq and qi come together or not at all")
         }
         return numbers
@@ -207,19 +191,19 @@ extension JWK {
     /// Returns whether the modulus is a power of 65537 modulo each small prime.
     ///
     /// This is true for all keys of the vulnerable devices, and for less than one in 10²⁰ other keys.
-    private static func hasROCAFingerprint(_ modulus: borrowing BigNumber) -> Bool {
-        for (prime, powers) in rocaPowers where !powers.contains(modulus.remainder(dividingBy: prime)) { return false }
-        return true
+    private static func hasROCAFingerprint(_ modulus: [UInt8]) -> Bool {
+        let digits = UnsignedNumber.digits(modulus)
+        return rocaPowers.allSatisfy { $1.contains(UnsignedNumber.remainder(digits, dividingBy: $0)) }
     }
 
     /// The odd primes up to 167, each with the powers of 65537 modulo the prime.
-    private static let rocaPowers: [(prime: UInt, powers: Set<UInt>)] = {
-        let primes = stride(from: UInt(3), through: 167, by: 2).filter { candidate in
-            !stride(from: UInt(3), to: candidate, by: 2).contains { candidate % $0 == 0 }
+    private static let rocaPowers: [(prime: UInt64, powers: Set<UInt64>)] = {
+        let primes = stride(from: UInt64(3), through: 167, by: 2).filter { candidate in
+            !stride(from: UInt64(3), to: candidate, by: 2).contains { candidate % $0 == 0 }
         }
         return primes.map { prime in
-            var powers: Set<UInt> = []
-            var power: UInt = 1
+            var powers: Set<UInt64> = []
+            var power: UInt64 = 1
             while powers.insert(power).inserted { power = power * 65537 % prime }
             return (prime, powers)
         }

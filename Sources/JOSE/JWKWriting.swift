@@ -1,4 +1,3 @@
-import CLodgeOpenSSL
 import StrictJSON
 
 extension JWK {
@@ -15,7 +14,7 @@ extension JWK {
 
     /// Returns a new key.
     ///
-    /// - Throws: ``JOSEError/weakKey(_:)`` for sizes out of range; ``JOSEError/cryptography(_:)`` if libcrypto fails.
+    /// - Throws: ``JOSEError/weakKey(_:)`` for sizes out of range; ``JOSEError/cryptography(_:)`` if the library fails.
     package static func generate(
         _ generation: Generation, keyID: String? = nil, algorithm: JWSAlgorithm? = nil
     ) throws(JOSEError) -> JWK {
@@ -25,23 +24,19 @@ extension JWK {
             guard rsaBitCounts.contains(bits) else {
                 throw .weakKey("RSA keys have \(rsaBitCounts.lowerBound) to \(rsaBitCounts.upperBound) bits")
             }
-            guard let handle = KeyHandle.generate("RSA", bits: Int32(bits)),
-                let n = handle.number(.modulus),
-                let e = handle.number(.publicExponent)
-            else { throw failure() }
-            key = JWK(.rsa, nil, handle, isPrivate: true, ["n": n, "e": e])
-        case .curve(.ed25519):
-            guard let handle = KeyHandle.generate("ED25519"), let point = handle.raw(isPrivate: false) else {
+            guard let handle = KeyHandle.generateRSA(bits: bits), let numbers = handle.rsaNumbers else {
                 throw failure()
             }
-            key = JWK(.okp, .ed25519, handle, isPrivate: true, ["x": point])
+            key = JWK(.rsa, nil, handle, isPrivate: true, ["n": numbers.n, "e": numbers.e])
         case .curve(let curve):
-            let count = curve.coordinateByteCount
-            guard let handle = KeyHandle.generate("EC", group: curve.rawValue),
-                let x = handle.number(.x, count: count),
-                let y = handle.number(.y, count: count)
-            else { throw failure() }
-            key = JWK(.ec, curve, handle, isPrivate: true, ["x": x, "y": y])
+            guard let handle = KeyHandle.generate(curve), let point = handle.point else { throw failure() }
+            if curve == .ed25519 {
+                key = JWK(.okp, curve, handle, isPrivate: true, ["x": point])
+            } else {
+                let count = curve.coordinateByteCount
+                let x = Array(point.dropFirst().prefix(count))
+                key = JWK(.ec, curve, handle, isPrivate: true, ["x": x, "y": Array(point.suffix(count))])
+            }
         case .secret(let byteCount):
             guard (32...65536).contains(byteCount) else { throw .weakKey("secrets have 32 to 65,536 bytes") }
             key = try JWK(secret: SecureRandom.bytes(byteCount))
@@ -54,7 +49,7 @@ extension JWK {
 
     /// Returns a new key for the algorithm: RSA of 2048 bits, the algorithm's curve, or a secret as long as its digest.
     ///
-    /// - Throws: ``JOSEError/cryptography(_:)`` if libcrypto fails.
+    /// - Throws: ``JOSEError/cryptography(_:)`` if the library fails.
     package static func generate(for algorithm: JWSAlgorithm, keyID: String? = nil) throws(JOSEError) -> JWK {
         let generation: Generation =
             switch algorithm.keyType {
@@ -65,7 +60,7 @@ extension JWK {
         return try generate(generation, keyID: keyID, algorithm: algorithm)
     }
 
-    private static func failure() -> JOSEError { .libcrypto("the key could not be made") }
+    private static func failure() -> JOSEError { .cryptography("the key could not be made") }
 
     /// The public members. For a secret, only its type and uses.
     package var publicJSON: JSONObject {
@@ -81,31 +76,26 @@ extension JWK {
 
     /// Returns all members including the private ones: a secret. Equal to ``publicJSON`` for a public key.
     ///
-    /// - Throws: ``JOSEError/cryptography(_:)`` if libcrypto does not export the private half.
+    /// - Throws: ``JOSEError/cryptography(_:)`` if the library does not export the private half.
     package func privateJSON() throws(JOSEError) -> JSONObject {
         var object = publicJSON
         guard isPrivate else { return object }
         func append(_ name: String, _ bytes: [UInt8]?) throws(JOSEError) {
-            guard let bytes else { throw .libcrypto("the private half of the key cannot be read") }
+            guard let bytes else { throw .cryptography("the private half of the key cannot be read") }
             object.append(name, .string(Base64URL.encode(bytes)))
         }
         switch material {
         case .secret(let secret):
             try append("k", secret.bytes)
         case .pair(let handle):
-            switch curve {
-            case .ed25519: try append("d", handle.raw(isPrivate: true))
-            case .some(let curve):
-                try append("d", handle.number(.privateKey, count: curve.coordinateByteCount))
-            case nil:
-                try append("d", handle.number(.privateExponent))
-                // A key that was created without its primes is written without them.
-                guard handle.number(.firstPrime) != nil else {
-                    ERR_clear_error()
-                    break
-                }
-                for (member, name) in ParameterName.remainders { try append(member, handle.number(name)) }
+            guard type == .rsa else {
+                try append("d", handle.privateNumber)
+                break
             }
+            let numbers = handle.rsaNumbers
+            try append("d", numbers?.d)
+            // A key that was created without its primes is written without them.
+            for (name, number) in zip(RSANumbers.remainderNames, numbers?.remainders ?? []) { try append(name, number) }
         }
         return object
     }

@@ -1,5 +1,3 @@
-import CLodgeOpenSSL
-
 /// Derives a key from a passphrase. The derivation is slow and needs much memory, which makes guessing expensive.
 ///
 /// One derivation takes `128 · cost · blockSize` bytes of memory and, with ``standard``, some tenths of a second. Call
@@ -46,28 +44,10 @@ package struct Scrypt: Sendable, Hashable {
     ///   - passphrase: the unchanged bytes of the passphrase.
     ///   - salt: random bytes, unique for this key; 16 are enough.
     ///   - count: the length of the key in bytes, 1 to 1024.
-    /// - Throws: ``JOSEError/cryptography(_:)`` if there is not enough memory or the count is invalid.
+    /// - Throws: ``JOSEError/cryptography(_:)`` if there is not enough memory or the count is invalid;
+    ///   ``JOSEError/unsupported(_:)`` on Apple platforms.
     package func derive(passphrase: [UInt8], salt: [UInt8], count: Int) throws(JOSEError) -> [UInt8] {
         guard (1...1024).contains(count) else { throw .cryptography("scrypt gives 1 to 1024 bytes here, not \(count)") }
-        // OpenSSL needs little memory in addition to the blocks. Its default limit is 32 MiB.
-        let limit = UInt64(2 * Self.maximumMemory)
-        var succeeded = false
-        let key = [UInt8](unsafeUninitializedCapacity: count) { output, written in
-            succeeded = passphrase.withUnsafeBufferPointer { passphrase in
-                // A null pointer would only check the parameters, so pass an address even for an empty passphrase.
-                passphrase.withMemoryRebound(to: CChar.self) { text in
-                    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1) { empty in
-                        empty.initialize(repeating: 0)
-                        return EVP_PBE_scrypt(
-                            text.baseAddress ?? UnsafePointer(empty.baseAddress), text.count, salt, salt.count,
-                            UInt64(cost), UInt64(blockSize), UInt64(parallelization), limit, output.baseAddress, count)
-                            == 1
-                    }
-                }
-            }
-            written = succeeded ? count : 0
-        }
-        guard succeeded else { throw .libcrypto("scrypt needs \(128 * cost * blockSize) bytes of memory") }
-        return key
+        return try Crypto.scrypt(self, passphrase: passphrase, salt: salt, count: count)
     }
 }

@@ -1,4 +1,3 @@
-import CLodgeOpenSSL
 import LodgePlatform
 
 /// Bytes that are wiped from memory with the last reference, and that descriptions never show.
@@ -18,7 +17,7 @@ final class SecretBytes: @unchecked Sendable {
     }
 
     deinit {
-        OPENSSL_cleanse(start, count)
+        Crypto.wipe(start, count)
         start.deallocate()
     }
 
@@ -31,4 +30,11 @@ final class SecretBytes: @unchecked Sendable {
 
 extension SecretBytes: Redacted {
     var description: String { "SecretBytes(hidden)" }
+}
+
+extension SecretBytes {
+    /// Returns the HMAC of RFC 2104, or `nil` if the library fails.
+    func authenticationCode(of content: [UInt8], _ digest: SHA2) -> [UInt8]? {
+        withBytes { Crypto.authenticationCode(of: content, key: $0, digest) }
+    }
 }

@@ -1,21 +1,19 @@
-import CLodgeOpenSSL
-
 /// Unpredictable random bytes for keys, `state`, `nonce` and code verifiers.
 package enum SecureRandom {
-    /// Returns random bytes from libcrypto's generator, which the kernel seeds.
+    /// Returns random bytes from the library's generator, which the kernel seeds.
     ///
     /// - Throws: ``JOSEError/cryptography(_:)`` if the generator has no entropy or the count is not in 0...16 MiB.
     package static func bytes(_ count: Int) throws(JOSEError) -> [UInt8] {
-        guard count >= 0, count <= 16 << 20, let length = Int32(exactly: count) else {
+        guard count >= 0, count <= 16 << 20 else {
             throw .cryptography("expected 0 to 16,777,216 random bytes, not \(count)")
         }
         guard count > 0 else { return [] }
         var succeeded = false
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { output, written in
-            succeeded = RAND_bytes(output.baseAddress, length) == 1
+            succeeded = Crypto.randomize(UnsafeMutableBufferPointer(rebasing: output[..<count]))
             written = succeeded ? count : 0
         }
-        guard succeeded else { throw .libcrypto("no random bytes") }
+        guard succeeded else { throw .cryptography("no random bytes") }
         return bytes
     }
 }
@@ -31,7 +29,7 @@ package func equalInConstantTime(_ a: some Collection<UInt8>, _ b: some Collecti
             guard let first = left.baseAddress, let second = right.baseAddress, left.count == right.count else {
                 return false
             }
-            return CRYPTO_memcmp(first, second, left.count) == 0
+            return Crypto.bytesEqual(first, second, left.count)
         }
     }
 }

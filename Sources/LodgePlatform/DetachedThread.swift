@@ -37,14 +37,15 @@ package enum DetachedThread {
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
         if let stackSize { pthread_attr_setstacksize(&attributes, stackSize) }
-        #if canImport(Glibc)
-            var thread = pthread_t()
-        #else
-            var thread: pthread_t?
-        #endif
         #if canImport(Darwin)
+            var thread: pthread_t?
             return pthread_create(&thread, &attributes, { DetachedThread.work($0) }, context)
         #else
+            #if canImport(Glibc)
+                var thread = pthread_t()
+            #else
+                var thread: pthread_t?
+            #endif
             return pthread_create(&thread, &attributes, { $0.flatMap { DetachedThread.work($0) } }, context)
         #endif
     }

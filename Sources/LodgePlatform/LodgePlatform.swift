@@ -6,12 +6,13 @@
     @_exported import Foundation
 #endif
 
-#if canImport(Glibc)
+// Darwin first, everywhere: a build with a stand-in for Darwin has Glibc too.
+#if canImport(Darwin)
+    @_exported import Darwin
+#elseif canImport(Glibc)
     @_exported import Glibc
 #elseif canImport(Musl)
     @_exported import Musl
-#elseif canImport(Darwin)
-    @_exported import Darwin
 #endif
 
 /// Returns the value for this system.

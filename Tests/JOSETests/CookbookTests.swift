@@ -63,6 +63,8 @@ import Testing
     private func reproduce(
         _ example: JSONObject, _ payload: [UInt8], _ key: JWK, _ algorithm: JWSAlgorithm
     ) throws {
+        // CryptoKit randomizes signatures of Ed25519.
+        if algorithm.keyType == .okp, Backend.isCryptoKit { return }
         let signing = try example.object("signing")
         let signature = try key.signature(of: try signing.string("sig-input").bytes, using: algorithm)
         #expect(Base64URL.encode(signature) == (try signing.string("sig")))

@@ -35,9 +35,15 @@ import Testing
             Vectors.load("rfc7515-rfc8037-examples.json").objects("vectors").first { $0["id"]?.string == id })
         let parts = try example.string("jws").split(separator: ".")
         let algorithm = try #require(JWSAlgorithm(name: try example.string("alg")))
-        let signature = try JWK(try example.object("jwk"))
-            .signature(of: "\(parts[0]).\(parts[1])".bytes, using: algorithm)
-        #expect(Base64URL.encode(signature) == parts[2])
+        let key = try JWK(try example.object("jwk"))
+        let content = "\(parts[0]).\(parts[1])".bytes
+        let signature = try key.signature(of: content, using: algorithm)
+        // CryptoKit randomizes signatures of Ed25519.
+        if algorithm.keyType == .okp, Backend.isCryptoKit {
+            #expect(try key.isSignature(signature, of: content, using: algorithm))
+        } else {
+            #expect(Base64URL.encode(signature) == parts[2])
+        }
     }
 
     /// Combines the signatures of RFC 7515 A.2 and A.3 in JSON (A.6, A.7), and detaches a payload (appendix F).

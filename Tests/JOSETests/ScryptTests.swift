@@ -1,12 +1,14 @@
 import Foundation
-import JOSE
 import TestSupport
 import Testing
+
+@testable import JOSE
 
 /// The test vectors of RFC 7914 section 12, except the vector that uses 1 GiB.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct ScryptTests {
     @Test(
+        .enabled(if: !Backend.isCryptoKit),
         arguments: [
             (
                 "", "", 16, 1, 1,
@@ -41,10 +43,17 @@ struct ScryptTests {
         }
     }
 
-    @Test func `the standard parameters work, and a different salt derives a different key`() throws {
+    @Test(.enabled(if: !Backend.isCryptoKit))
+    func `the standard parameters work, and a different salt derives a different key`() throws {
         #expect(Scrypt.standard.cost == 131_072)
         let first = try Scrypt.standard.derive(passphrase: [1], salt: [1], count: 32)
         #expect(try Scrypt.standard.derive(passphrase: [1], salt: [2], count: 32) != first)
         #expect(throws: JOSEError.self) { try Scrypt.standard.derive(passphrase: [1], salt: [1], count: 0) }
+    }
+
+    @Test(.enabled(if: Backend.isCryptoKit)) func `scrypt is unsupported with CryptoKit`() {
+        #expect(throws: JOSEError.unsupported("CryptoKit does not have scrypt, which derives keys from passphrases")) {
+            try Scrypt.standard.derive(passphrase: [1], salt: [1], count: 32)
+        }
     }
 }

@@ -3,6 +3,9 @@ import Testing
 @testable import JOSE
 
 @Suite struct SealingKeyTests {
+    private static let zeros32 = String(repeating: "0", count: 64)
+    private static let zeros12 = String(repeating: "0", count: 24)
+
     let key: SealingKey
 
     init() throws { key = try SealingKey([UInt8](0..<32)) }
@@ -15,17 +18,32 @@ import Testing
         #expect(try key.open(sealed, authenticating: "record".bytes) == plaintext)
     }
 
-    /// Uses test case 16 of the GCM specification, which NIST SP 800-38D references.
-    @Test func `the published AES-GCM ciphertext opens`() throws {
-        let key = try SealingKey("feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308".hexadecimal)
-        let sealed =
-            "cafebabefacedbaddecaf888522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa"
-            + "8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662" + "76fc6ece0f4e1768cddf8853bb2d551b"
-        let plaintext =
+    /// Uses test cases 13, 14 and 16 of the GCM specification, which NIST SP 800-38D references. Each backend seals and opens the
+    /// same bytes, so each opens the records of the other.
+    @Test(arguments: [
+        (Self.zeros32, Self.zeros12, "", "", "530f8afbc74536b9a963b4f1c4cb738b"),
+        (
+            Self.zeros32, Self.zeros12, "00000000000000000000000000000000", "",
+            "cea7403d4d606b6e074ec5d3baf39d18d0d1c8a799996bf0265b98b5d48ab919"
+        ),
+        (
+            "feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308", "cafebabefacedbaddecaf888",
             "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a721c3c0c95956809532fcf0e2449a6b525"
-            + "b16aedf5aa0de657ba637b39"
-        let authenticated = "feedfacedeadbeeffeedfacedeadbeefabaddad2".hexadecimal
-        #expect(try key.open(sealed.hexadecimal, authenticating: authenticated) == plaintext.hexadecimal)
+                + "b16aedf5aa0de657ba637b39",
+            "feedfacedeadbeeffeedfacedeadbeefabaddad2",
+            "522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa"
+                + "8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662" + "76fc6ece0f4e1768cddf8853bb2d551b"
+        ),
+    ])
+    func `the published AES-GCM ciphertext seals and opens`(
+        key: String, nonce: String, plaintext: String, authenticated: String, sealed: String
+    ) throws {
+        let key = try SealingKey(key.hexadecimal)
+        let sealed = (nonce + sealed).hexadecimal
+        let authenticated = authenticated.hexadecimal
+        #expect(try key.open(sealed, authenticating: authenticated) == plaintext.hexadecimal)
+        #expect(
+            try key.seal(plaintext.hexadecimal, nonce: nonce.hexadecimal, authenticating: authenticated) == sealed)
     }
 
     @Test func `open detects every changed bit`() throws {

@@ -26,6 +26,11 @@ enum Vectors {
     }
 }
 
+/// The cryptographic library of this build.
+enum Backend {
+    static let isCryptoKit = Crypto.name == "CryptoKit"
+}
+
 extension JSONObject {
     func object(_ name: String) throws -> JSONObject {
         guard let value = self[name]?.object else { throw Missing(what: name) }

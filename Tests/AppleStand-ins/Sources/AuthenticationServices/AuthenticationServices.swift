@@ -1,0 +1,3 @@
+// A stand-in for the AuthenticationServices framework.
+
+@_exported import Foundation
