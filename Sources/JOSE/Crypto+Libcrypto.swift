@@ -187,7 +187,7 @@
     /// and allows several threads to sign and verify with one key, each with its own context. A lock protects the idle
     /// contexts; a context in use belongs to one caller.
     final class KeyHandle: @unchecked Sendable {
-        private let pointer: OpaquePointer
+        let pointer: OpaquePointer
         private let idle = Mutex<[JWSAlgorithm: [IdleContext]]>([:])
 
         /// The maximum number of idle contexts for each algorithm. Additional concurrent callers create and free their own.
@@ -199,7 +199,7 @@
         }
 
         /// Creates a handle that owns the key.
-        private init(owning pointer: OpaquePointer) { self.pointer = pointer }
+        init(owning pointer: OpaquePointer) { self.pointer = pointer }
 
         deinit {
             idle.withLock { idle in

@@ -1,0 +1,19 @@
+#if canImport(CryptoKit)
+    import LodgePlatform
+
+    // The files of a certificate: OpenSSL reads them on other systems.
+    extension CertificateIdentity {
+        /// Throws an error: this system does not read certificates in PEM.
+        package init(
+            pem certificates: [UInt8], key: [UInt8]? = nil, password: Secret? = nil
+        ) throws(CertificateError) { throw Self.unsupported }
+
+        /// Throws an error: this system does not read PKCS #12.
+        package init(pkcs12 bytes: [UInt8], password: Secret? = nil) throws(CertificateError) {
+            throw Self.unsupported
+        }
+
+        private static let unsupported = CertificateError(
+            .certificate, "a file with a certificate and its key, which this version does not read on Apple platforms")
+    }
+#endif

@@ -1,0 +1,179 @@
+#if !canImport(CryptoKit)
+    import CLodgeOpenSSL
+    import LodgePlatform
+
+    // The files of a certificate and its private key.
+    extension CertificateIdentity {
+        /// Creates the identity from PEM: certificates in one file, and the key in the same file or in another one.
+        ///
+        /// The key can be PKCS #8, also encrypted, or PKCS #1.
+        ///
+        /// - Parameters:
+        ///   - key: The bytes of the file with the key, or `nil` if the first file has it.
+        ///   - password: The password of an encrypted key.
+        package init(
+            pem certificates: [UInt8], key: [UInt8]? = nil, password: Secret? = nil
+        ) throws(CertificateError) {
+            ERR_clear_error()
+            defer { ERR_clear_error() }
+            let handles = try Self.certificates(pem: certificates)
+            try self.init(handles, key: Self.key(pem: key ?? certificates, password))
+        }
+
+        /// Creates the identity from PKCS #12, such as a `.pfx` file.
+        ///
+        /// - Parameter password: The password. Without one, the file must have an empty password or none.
+        package init(pkcs12 bytes: [UInt8], password: Secret? = nil) throws(CertificateError) {
+            ERR_clear_error()
+            defer { ERR_clear_error() }
+            let file: OpaquePointer? = bytes.withUnsafeBufferPointer { buffer in
+                var start = buffer.baseAddress
+                return d2i_PKCS12(nil, &start, buffer.count)
+            }
+            guard let file else { throw CertificateError(.certificate, "a file that is not PKCS #12") }
+            defer { PKCS12_free(file) }
+            var key: OpaquePointer?
+            var certificate: OpaquePointer?
+            var others: OpaquePointer?
+            guard PKCS12_parse(file, password?.value ?? "", &key, &certificate, &others) == 1 else {
+                throw Self.pkcs12Error(hasPassword: password?.value.isEmpty == false)
+            }
+            let handle = key.map(KeyHandle.init(owning:))
+            var handles = [certificate.map(CertificateHandle.init(owning:))].compactMap { $0 }
+            if let others {
+                defer { OPENSSL_sk_free(others) }
+                for index in 0..<OPENSSL_sk_num(others) {
+                    guard let value = OPENSSL_sk_value(others, index) else { continue }
+                    handles.append(CertificateHandle(owning: OpaquePointer(value)))
+                }
+            }
+            guard let handle else { throw CertificateError(.key, "a PKCS #12 file without a private key") }
+            guard !handles.isEmpty else {
+                throw CertificateError(.certificate, "a PKCS #12 file without a certificate")
+            }
+            try self.init(handles, key: handle)
+        }
+
+        // MARK: PEM
+
+        private static func certificates(pem bytes: [UInt8]) throws(CertificateError) -> [CertificateHandle] {
+            let (handles, isComplete) = withMemory(bytes) { input -> ([CertificateHandle], Bool) in
+                var handles: [CertificateHandle] = []
+                while let pointer = PEM_read_bio_X509(input, nil, { _, _, _, _ in -1 }, nil) {
+                    handles.append(CertificateHandle(owning: pointer))
+                }
+                let last = QueuedError.all().last
+                return (handles, last?.isError(ERR_LIB_PEM, PEM_R_NO_START_LINE) ?? false)
+            }
+            guard isComplete else { throw CertificateError(.certificate, "a damaged certificate") }
+            guard !handles.isEmpty else {
+                let isBinary = bytes.first == 0x30
+                throw CertificateError(
+                    .certificate, isBinary ? "a binary file" : "no certificate in PEM",
+                    hint: isBinary ? "set pkcs12 to the path of a PKCS #12 file, in place of certificate" : nil)
+            }
+            return handles
+        }
+
+        /// The password for libcrypto, and whether libcrypto requested it.
+        private final class PasswordRequest {
+            let password: Secret?
+            var wasRequested = false
+
+            init(_ password: Secret?) { self.password = password }
+        }
+
+        private static func key(pem bytes: [UInt8], _ password: Secret?) throws(CertificateError) -> KeyHandle {
+            let request = PasswordRequest(password)
+            let pointer = withExtendedLifetime(request) {
+                withMemory(bytes) { input in
+                    // Without a function, libcrypto would prompt on the terminal.
+                    PEM_read_bio_PrivateKey_ex(
+                        input, nil,
+                        { buffer, size, _, context in
+                            guard let buffer, let context else { return -1 }
+                            let request = Unmanaged<PasswordRequest>.fromOpaque(context).takeUnretainedValue()
+                            request.wasRequested = true
+                            guard let bytes = request.password?.value.utf8, bytes.count <= Int(size) else { return -1 }
+                            for (index, byte) in bytes.enumerated() { buffer[index] = CChar(bitPattern: byte) }
+                            return Int32(bytes.count)
+                        }, Unmanaged.passUnretained(request).toOpaque(), nil, nil)
+                }
+            }
+            if let pointer { return KeyHandle(owning: pointer) }
+            if let algorithm = QueuedError.all().unsupportedAlgorithm {
+                throw CertificateError(.key, "a key that is encrypted with \(algorithm), which OpenSSL 3 does not read")
+            }
+            if request.wasRequested {
+                throw CertificateError(
+                    password == nil ? .key : .password,
+                    password == nil ? "an encrypted key, and no password" : "a password that does not open the key",
+                    hint: password == nil ? missingPassword : nil)
+            }
+            let hasKey = String(decoding: bytes, as: UTF8.self).contains("PRIVATE KEY-----")
+            throw CertificateError(.key, hasKey ? "a damaged private key" : "no private key in PEM")
+        }
+
+        private static func withMemory<Value>(_ bytes: [UInt8], _ body: (OpaquePointer?) -> Value) -> Value {
+            bytes.withUnsafeBytes { buffer in
+                let input = BIO_new_mem_buf(buffer.baseAddress, Int32(clamping: buffer.count))
+                defer { BIO_free(input) }
+                return body(input)
+            }
+        }
+
+        // MARK: Errors
+
+        private static func pkcs12Error(hasPassword: Bool) -> CertificateError {
+            let errors = QueuedError.all()
+            if let algorithm = errors.unsupportedAlgorithm {
+                return CertificateError(
+                    .certificate, "a PKCS #12 file that is encrypted with \(algorithm), which OpenSSL 3 does not read",
+                    unsupportedAlgorithm: algorithm)
+            }
+            guard errors.contains(where: { $0.isError(ERR_LIB_PKCS12, PKCS12_R_MAC_VERIFY_FAILURE) }) else {
+                return CertificateError(.certificate, "a damaged PKCS #12 file")
+            }
+            return CertificateError(
+                .password, hasPassword ? "a password that does not open the file" : "a PKCS #12 file with a password",
+                hint: hasPassword ? nil : missingPassword)
+        }
+
+        private static let missingPassword: Hint = "add password, with the name of an environment variable or a file"
+    }
+
+    /// An error of libcrypto's queue of the thread.
+    private struct QueuedError {
+        let code: UInt
+        let text: String
+
+        func isError(_ library: Int32, _ reason: Int32) -> Bool {
+            ERR_GET_LIB(code) == library && ERR_GET_REASON(code) == reason
+        }
+
+        /// Returns all errors of the queue, oldest first, and removes them.
+        static func all() -> [QueuedError] {
+            var errors: [QueuedError] = []
+            var text: UnsafePointer<CChar>?
+            var flags: Int32 = 0
+            while case let code = ERR_get_error_all(nil, nil, nil, &text, &flags), code != 0 {
+                let isText = flags & ERR_TXT_STRING != 0
+                errors.append(QueuedError(code: code, text: isText ? text.map { String(cString: $0) } ?? "" : ""))
+            }
+            return errors
+        }
+    }
+
+    extension [QueuedError] {
+        /// The algorithm that libcrypto did not find, or `nil` if it found all.
+        ///
+        /// The text is `Global default library context, Algorithm (RC2-40-CBC : 0), Properties ()`.
+        fileprivate var unsupportedAlgorithm: String? {
+            for error in self {
+                guard let name = error.text.firstRange(of: "Algorithm (") else { continue }
+                return String(error.text[name.upperBound...].prefix { $0 != " " && $0 != ")" })
+            }
+            return nil
+        }
+    }
+#endif
