@@ -7,7 +7,9 @@ import OAuth2Protocol
 extension Diagnosis {
     /// Checks a provider's metadata, certificate and clock.
     static func provider(_ type: AccountType, _ dependencies: Dependencies) async throws -> [Finding] {
-        try await addingIssuer(to: try await responses(type, dependencies), of: type, dependencies)
+        let assertion = try await assertion(of: type, dependencies)
+        return try await addingIssuer(to: try await responses(type, dependencies), of: type, dependencies)
+            + [assertion].compactMap { $0 }
     }
 
     private static func responses(_ type: AccountType, _ dependencies: Dependencies) async throws -> [Finding] {

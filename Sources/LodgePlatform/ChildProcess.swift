@@ -8,12 +8,15 @@
         /// - Parameters:
         ///   - words: the program and its arguments.
         ///   - input: the descriptor for standard input. `nil` means empty input.
+        ///   - output: the descriptor for standard output. `nil` means the output of this process.
+        ///   - errors: the descriptor for standard error. `nil` means the errors of this process.
         ///   - isSilent: whether to discard its output.
         ///   - hasOwnGroup: whether to start it in its own process group, so that Ctrl-C in the terminal does not reach
         ///     it.
         /// - Returns: the process, or the error number.
         package static func start(
-            _ words: [String], environment: [String: String], input: Int32?, isSilent: Bool, hasOwnGroup: Bool
+            _ words: [String], environment: [String: String], input: Int32?, output: Int32? = nil, errors: Int32? = nil,
+            isSilent: Bool, hasOwnGroup: Bool
         ) -> Result<pid_t, SystemError> {
             guard let program = words.first else { return .failure(SystemError(ENOENT)) }
             #if canImport(Darwin)
@@ -35,6 +38,8 @@
             } else {
                 posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
             }
+            if let output { posix_spawn_file_actions_adddup2(&actions, output, 1) }
+            if let errors { posix_spawn_file_actions_adddup2(&actions, errors, 2) }
             if isSilent {
                 posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
                 posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)

@@ -8,6 +8,8 @@ extension AccountType {
     public enum ClientAssertion: Sendable, Equatable {
         /// The client signs each JWT with the key of a certificate, as Microsoft Entra and AD FS require.
         case certificate(CertificateCredential)
+        /// Another issuer signs each JWT, which the client gets from a source.
+        case federated(FederatedCredential)
     }
 }
 
@@ -15,9 +17,10 @@ extension AccountTypeDecoder {
     private typealias Reader = @Sendable (MemberDecoder) throws(SettingsError) -> AccountType.ClientAssertion
 
     /// The members of `clientAssertion`, of which a type has one.
-    private static let assertionSources: [(name: String, read: Reader)] = [
-        ("certificate", { member throws(SettingsError) in .certificate(try member.certificateCredential()) })
-    ]
+    private static let assertionSources = [(name: "certificate", read: certificate)] + FederatedCredential.readers
+    private static let certificate: Reader = { member throws(SettingsError) in
+        .certificate(try member.certificateCredential())
+    }
 
     func readClientAssertion(into type: inout AccountType) throws(SettingsError) {
         let key = "clientAssertion"
@@ -25,13 +28,26 @@ extension AccountTypeDecoder {
         let names = Self.assertionSources.map(\.name)
         let expected = "a dictionary with one member: " + names.joined(separator: ", ")
         guard let members = value.object?.members else { throw error(key, expected, value.kind) }
-        guard members.count == 1, let member = members.first else {
+        let sources = members.filter { names.contains($0.name) }
+        var others = members.filter { !names.contains($0.name) }
+        // Only a URL has other members.
+        if sources.first?.name == "url" {
+            others.removeAll { FederatedCredential.requestKeys.contains($0.name) }
+            if let unknown = others.first {
+                throw error(
+                    "\(key).\(unknown.name)", "one of \(FederatedCredential.requestKeys.joined(separator: ", "))",
+                    "an unknown key",
+                    hint: SpellingSuggestion.hint(for: unknown.name, in: FederatedCredential.requestKeys))
+            }
+        }
+        guard sources.count + others.count == 1 else {
             throw error(key, expected, members.isEmpty ? "an empty dictionary" : "\(members.count) members")
         }
-        guard let source = Self.assertionSources.first(where: { $0.name == member.name }) else {
+        guard let member = sources.first, let source = Self.assertionSources.first(where: { $0.name == member.name })
+        else {
             throw error(
-                "\(key).\(member.name)", "one of \(names.joined(separator: ", "))", "an unknown key",
-                hint: SpellingSuggestion.hint(for: member.name, in: names))
+                "\(key).\(others[0].name)", "one of \(names.joined(separator: ", "))", "an unknown key",
+                hint: SpellingSuggestion.hint(for: others[0].name, in: names))
         }
         if type.clientSecret != nil { throw error(key, "either \(key) or clientSecret", "both") }
         // With signed authorization requests, the key is for these.
@@ -41,8 +57,14 @@ extension AccountTypeDecoder {
         if let method = type.clientAuthentication, method != .privateKeyJWT {
             throw error("clientAuthentication", "private_key_jwt, because of \(key)", method.rawValue)
         }
-        type.clientAssertion = try source.read(
+        let assertion = try source.read(
             MemberDecoder(file: file, path: "\(path)\(key).", name: member.name, value: member.value))
+        if case .federated(.request(let request)) = assertion {
+            let decoder = MemberDecoder(file: file, path: path, name: key, value: value)
+            type.clientAssertion = .federated(.request(try AssertionRequest(request.address, readingFrom: decoder)))
+        } else {
+            type.clientAssertion = assertion
+        }
     }
 }
 

@@ -15,6 +15,7 @@ extension ProviderPreset {
         "entra-tenant": { PackageResources.entra_tenant_json },
         "entra-us-dod": { PackageResources.entra_us_dod_json },
         "entra-us-gov": { PackageResources.entra_us_gov_json },
+        "entra-workload": { PackageResources.entra_workload_json },
         "facebook": { PackageResources.facebook_json },
         "github": { PackageResources.github_json },
         "gitlab": { PackageResources.gitlab_json },

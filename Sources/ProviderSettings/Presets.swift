@@ -82,17 +82,25 @@ public struct ProviderPreset: Sendable, Equatable {
     /// The keys that a type built on this preset must have: placeholders without a default value, then the other required keys.
     public var requiredKeys: [String] { placeholders.filter { $0.defaultValue == nil }.map(\.name) + needs }
 
+    /// A Boolean value that indicates whether environment variables can supply the required keys.
+    package var readsEnvironment: Bool { name == WorkloadEnvironment.preset }
+
     /// A Boolean value that indicates whether the preset needs no additional keys.
     public var isComplete: Bool { requiredKeys.isEmpty }
 
     /// Returns the account type of the preset, with the preset's name.
     ///
-    /// - Parameter filling: The keys to add: ``requiredKeys``, and replacements for keys of the preset.
+    /// - Parameters:
+    ///   - filling: The keys to add: ``requiredKeys``, and replacements for keys of the preset.
+    ///   - environment: The variables that supply keys of the preset `entra-workload`. The default is an empty environment.
     /// - Throws: ``SettingsError`` that names the missing key.
-    public func accountType(filling: JSONObject = [:]) throws(SettingsError) -> AccountType {
+    public func accountType(
+        filling: JSONObject = [:], environment: [String: String] = [:]
+    ) throws(SettingsError) -> AccountType {
         var own = filling
         own["provider"] = .string(name)
-        return try Self.expand(AccountTypeDecoder(file: "preset \(name)", path: "", reading: own)).type(named: name)
+        let decoder = try AccountTypeDecoder(file: "preset \(name)", path: "", reading: own, environment: environment)
+        return try Self.expand(decoder).type(named: name)
     }
 
     /// A Boolean value that indicates whether the preset contains the endpoints, instead of using discovery.

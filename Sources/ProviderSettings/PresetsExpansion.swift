@@ -17,7 +17,7 @@ extension ProviderPreset {
     }
 
     private func completed(_ type: AccountTypeDecoder) throws(SettingsError) -> JSONObject {
-        var own = type.object
+        var own = name == WorkloadEnvironment.preset ? try WorkloadEnvironment.completed(type) : type.object
         func missing(_ key: String, _ expected: String) -> SettingsError {
             type.error(
                 key, expected, "nothing", hint: "the preset \(name) needs it; \(SettingsRemedy.showPreset(name))")

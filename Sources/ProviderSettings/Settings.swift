@@ -80,24 +80,31 @@ public struct Settings: Sendable, Equatable {
     /// The settings decide which server receives refresh tokens. So the file must belong to the user or to root, and
     /// only they and the user's own primary group can have write permission. Its folders must not be writable by
     /// others, unless they have the sticky bit. For settings from another source, such as a bundle, use
-    /// ``init(bytes:source:)``.
+    /// ``init(bytes:source:environment:)``.
     ///
     /// A type with an error does not disable the others: ``unusableTypes`` has its error, which every use of the type throws. Call
     /// ``checkTypes()`` to accept only a file without errors.
     ///
+    /// - Parameter environment: The variables that supply keys of the preset `entra-workload`. The default is the environment of
+    ///   the process.
     /// - Throws: ``SettingsError`` with the file, the key, the expected value and the value that was found, if the error is not in one
     ///   type: in the file's owner, permissions or syntax, or in a key outside the types.
-    public init(contentsOf url: URL) throws(SettingsError) {
+    public init(
+        contentsOf url: URL, environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(SettingsError) {
         try self.init(
-            bytes: SettingsFile.read(url.path(percentEncoded: false)), source: url.path(percentEncoded: false))
+            bytes: SettingsFile.read(url.path(percentEncoded: false)), source: url.path(percentEncoded: false),
+            environment: environment)
     }
 
     /// Creates settings from the bytes of a property list or of JSON.
     ///
-    /// - Throws: ``SettingsError``, as ``init(contentsOf:)``.
-    public init(bytes: [UInt8], source: String) throws(SettingsError) {
+    /// - Throws: ``SettingsError``, as ``init(contentsOf:environment:)``.
+    public init(
+        bytes: [UInt8], source: String, environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(SettingsError) {
         let object = try SettingsFile.parse(bytes, file: source)
-        self = try SettingsDecoder(file: source, object: object).settings()
+        self = try SettingsDecoder(file: source, object: object, environment: environment).settings()
     }
 
     /// Returns the usable type with a name.

@@ -7,6 +7,7 @@ import StrictJSON
 struct SettingsDecoder: DictionaryDecoder {
     let file: String
     let object: JSONObject
+    var environment: [String: String] = [:]
     let path = ""
     let writtenKeys: [String: String] = [:]
 
@@ -60,7 +61,7 @@ struct SettingsDecoder: DictionaryDecoder {
     }
 
     private func flat() throws(SettingsError) -> AccountType {
-        var type = try AccountTypeDecoder(file: file, path: "", reading: object)
+        var type = try AccountTypeDecoder(file: file, path: "", reading: object, environment: environment)
         // A preset has its own key of this name.
         if type.object["provider"] == nil, type.object["tenant"] != nil {
             // The older QuickStart has the tenant but no authority.
@@ -90,7 +91,8 @@ struct SettingsDecoder: DictionaryDecoder {
                 guard let type = member.value.object else {
                     throw error("types.\(member.name)", "a dictionary", member.value.kind)
                 }
-                let own = try AccountTypeDecoder(file: file, path: "types.\(member.name).", reading: type)
+                let own = try AccountTypeDecoder(
+                    file: file, path: "types.\(member.name).", reading: type, environment: environment)
                 return try ProviderPreset.expand(own).type(named: member.name)
             }
             if let type = read.type { types.append(type) }
@@ -133,14 +135,19 @@ struct AccountTypeDecoder: DictionaryDecoder {
     let file: String
     let path: String
     private(set) var object: JSONObject
+    /// The environment variables, which supply keys of some presets.
+    let environment: [String: String]
     private(set) var writtenKeys: [String: String] = [:]
 
     /// Creates the decoder of a dictionary in which each key has one of its spellings.
     ///
     /// - Throws: ``SettingsError`` that names both spellings if a key occurs twice.
-    init(file: String, path: String, reading object: JSONObject) throws(SettingsError) {
+    init(
+        file: String, path: String, reading object: JSONObject, environment: [String: String] = [:]
+    ) throws(SettingsError) {
         self.file = file
         self.path = path
+        self.environment = environment
         var members: [JSONObject.Member] = []
         var spellings: [String: String] = [:]
         for member in object.members {

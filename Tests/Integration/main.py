@@ -59,6 +59,7 @@ import signatures
 import signed_requests
 import terminal
 import tls
+import workload_identity
 from checks import Checks, say
 from world import ENDINGS, Ports, Unavailable, World, remove_home
 
@@ -66,7 +67,7 @@ from world import ENDINGS, Ports, Unavailable, World, remove_home
 ALONE = [
     hostile_input, guides, interrupted, documentation, failing_provider, mail_servers, migration, postgresql, shared_store, local_directory, requests_nginx, agent, agent_settings, any_address, clients,
     browse, damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, git_server, credentials, oidc_agent, cloud, qr_code, recipes, recording, scripts,
-    signed_requests]
+    signed_requests, workload_identity]
 # Servers of other projects, as Python and Debian packages.
 SERVERS = [canaille, django_oauth_toolkit, lemonldap_ng, oidc_provider_mock, scim2_server]
 WITH_PEERS = [

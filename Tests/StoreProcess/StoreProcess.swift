@@ -9,6 +9,8 @@ import OAuth2AccountStore
 struct StoreProcess {
     let location: StorePlace
     let port: UInt16
+    /// The program that prints the client's assertions, if the client has no other authentication.
+    let assertionProgram: String?
     var directory: StoreLocation { location.directory }
 
     static func main() async {
@@ -18,14 +20,15 @@ struct StoreProcess {
         if words.count >= 3, words[1] == "transfer" { await Transfer(Array(words.dropFirst())).run() }
         if words.count >= 3, words[1] == "soak" { await soak(Array(words)) }
         guard words.count >= 3, let port = UInt16(words[3]) else {
-            say("usage: store-process tokens|look|change|churn|edit|live DIRECTORY PORT [NUMBER]")
+            say("usage: store-process tokens|look|change|churn|edit|live DIRECTORY PORT [NUMBER [PROGRAM]]")
             say("       store-process soak DIRECTORY KILLS [SEED]")
             say(
                 "       store-process transfer METHOD URL [file=PATH] [to=PATH] [ca=PATH] [pin=PIN] [hold=COUNT] [whole=]"
             )
             exit(64)
         }
-        let process = StoreProcess(location: StorePlace(words[2]), port: port)
+        let process = StoreProcess(
+            location: StorePlace(words[2]), port: port, assertionProgram: words.count > 4 ? words[5] : nil)
         let number = words.count > 3 ? Int(words[4]) ?? 1 : 1
         do {
             switch words[1] {
@@ -70,6 +73,10 @@ struct StoreProcess {
             name: "graph", provider: .endpoints, clientID: "client",
             redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
         type.endpoints.token = URL(string: "http://127.0.0.1:\(port)/token")
+        if let assertionProgram {
+            type.expectedIssuer = "http://127.0.0.1:\(port)"
+            type.clientAssertion = .federated(.command([assertionProgram]))
+        }
         return try await AccountStore(
             settings: try Settings(types: [type]), storage: try location.storage(),
             custody: KeyFile(directory: directory), dependencies: Dependencies(transport: CurlTransport()))

@@ -24,7 +24,8 @@ extension Grants {
         var access = access
         let requested = claims?["access_token"]?.object
         let capabilities = requested?["xms_cc"]?.object?["values"]?.array ?? []
-        access.handlesClaims = capabilities.contains("cp1")
+        // MSAL for Python writes CP1.
+        access.handlesClaims = capabilities.contains { $0.string?.lowercased() == "cp1" }
         let key = Self.challengeKey(access)
         if let challenge = challenges[key] {
             let isMet = (challenge["access_token"]?.object?.members ?? []).allSatisfy {

@@ -20,6 +20,8 @@ public struct LocalClient: Sendable, Equatable {
     var keySet: JSONObject?
     /// The registered grant types, or `nil` for all.
     var grantTypes: [String]?
+    /// The JWTs of other issuers that authenticate the client.
+    var federatedCredentials: [FederatedCredential] = []
 
     /// Creates a client with this identifier.
     public init(id: String, name: String, secret: String? = nil, redirectURIs: [String] = Self.loopbackRedirectURIs) {
@@ -35,7 +37,7 @@ public struct LocalClient: Sendable, Equatable {
     }
 
     /// Whether the client can authenticate.
-    var isConfidential: Bool { secret != nil || keySet != nil }
+    var isConfidential: Bool { secret != nil || keySet != nil || !federatedCredentials.isEmpty }
 
     /// Returns whether the client may use a grant type. See RFC 7591 section 2.
     func mayUse(_ grantType: String) -> Bool { grantTypes?.contains(grantType) ?? true }
@@ -141,6 +143,10 @@ extension ProviderState {
         guard form["client_secret"] == nil else {
             throw .invalidRequest("The client authenticates in two ways; one is expected.")
         }
+        if let client = client(id: form["client_id"]), !client.federatedCredentials.isEmpty {
+            try checkFederated(form, client)
+            return client
+        }
         guard let text = form["client_assertion"], let token = try? JWT(parsing: text),
             let id = try? token.unverifiedClaims.subject
         else { throw failure("it is not a JWT with sub") }
@@ -180,7 +186,8 @@ extension ProviderState {
             challengesBasic: isBasic)
         guard let client = self.client(id: id) else { throw failure }
         guard let expected = client.secret else {
-            guard client.keySet == nil, secret == nil || isBasic && secret == "" else { throw failure }
+            guard client.keySet == nil, client.federatedCredentials.isEmpty, secret == nil || isBasic && secret == ""
+            else { throw failure }
             return client
         }
         guard let secret, equalInConstantTime(Array(secret.utf8), Array(expected.utf8)) else { throw failure }

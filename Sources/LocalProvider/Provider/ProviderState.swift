@@ -34,7 +34,8 @@ struct ProviderState: Sendable {
     /// Returns the configured or registered client with this identifier.
     func client(id: String?) -> LocalClient? {
         guard let id else { return nil }
-        return configuration.clients.first { $0.id == id } ?? state.withLock { $0.grants.registrations[id]?.client }
+        if let client = configuration.clients.first(where: { $0.id == id }) { return client }
+        return id == LocalClient.workload.id ? .workload : state.withLock { $0.grants.registrations[id]?.client }
     }
 
     /// The scheme, host and port of the request.
@@ -92,6 +93,8 @@ final class SharedState: Sendable {
     private let state: Mutex<ProviderState.State>
     /// The signing key. Creating an RSA key takes about 0.1 s, in which the user reads the page.
     let key = Mutex<Task<JWK, any Error>?>(nil)
+    /// The key of the stand-in for GitHub.
+    let federationKey = Mutex<JWK?>(nil)
 
     init(_ state: ProviderState.State) { self.state = Mutex(state) }
 

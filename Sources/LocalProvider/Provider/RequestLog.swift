@@ -28,7 +28,7 @@ public struct LoggedRequest: Sendable, Equatable {
         "photos", "$value", "directory", "deleteditems", "restore", "$batch", "microsoft.graph.group",
         "microsoft.graph.user", "scim", "v2", "v1", "admin", "serviceproviderconfig", "resourcetypes", "schemas",
         "token", "authorize", "userinfo", "jwks", "revoke", "logout", "device", "device_authorization", ".well-known",
-        "openid-configuration", "oauth-authorization-server", ".search", "introspect", "register", "par",
+        "openid-configuration", "oauth-authorization-server", ".search", "introspect", "register", "par", "github",
     ]
 
     private static func pattern(_ path: String) -> String? {

@@ -42,6 +42,11 @@ struct Router: Sendable {
         "/register": [.post: { provider, request, _ in provider.register(request) }],
         "/par": [.post: { provider, request, _ in provider.pushRequest(request) }],
         "/revoke": [.post: { provider, request, _ in provider.revoke(request) }],
+        GitHubTokens.path + "/token": [.get: { provider, request, _ in provider.gitHubToken(request) }],
+        GitHubTokens.path + "/.well-known/openid-configuration": [
+            .get: { provider, _, _ in provider.gitHubMetadata(keys: false) }
+        ],
+        GitHubTokens.path + "/jwks": [.get: { provider, _, _ in provider.gitHubMetadata(keys: true) }],
         "/logout": [
             .get: { provider, request, _ in await provider.logout(request.options) },
             .post: { provider, request, _ in await provider.logout(request.form) },

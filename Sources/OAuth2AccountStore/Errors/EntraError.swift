@@ -130,6 +130,16 @@ struct EntraError: Sendable {
             700023 the client's assertion is for another provider → remove clientAssertionAudience from the settings
             700027 the client's certificate is not registered for the app, or its signature is wrong \
             → upload the certificate of clientAssertion or clientKey to the app's registration; with subject name and issuer, set chain to true
+            700211 the app has no federated credential for the issuer of the assertion \
+            → correct the issuer of the federated credential in the app's registration
+            700212 the app has no federated credential for the audience of the assertion \
+            → correct the audience of the federated credential in the app's registration, or request its audience
+            700213 the app has no federated credential for the subject of the assertion \
+            → correct the subject of the federated credential in the app's registration
+            7002138 the subject of the federated credential differs from the assertion's in upper and lower case only \
+            → correct the subject of the federated credential in the app's registration
+            70021 the app has no federated credential for the issuer, subject and audience of the assertion \
+            → correct the federated credential in the app's registration; a new one takes some minutes
             1002012 the scope of an application must be all permissions of one service \
             → set scopes to one scope that ends in /.default, such as https://graph.microsoft.com/.default
             7000215 the client secret is wrong → set the secret's value, not its identifier, as clientSecret
@@ -146,7 +156,8 @@ struct EntraError: Sendable {
         (
             .clock,
             """
-            700024 the time of the client's assertion is wrong → set this machine's clock
+            700024 the client's assertion is not valid now \
+            → set this machine's clock; if it is right, the source of the assertion returns expired ones
             """
         ),
         (

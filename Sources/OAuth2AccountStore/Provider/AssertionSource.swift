@@ -20,6 +20,7 @@ extension AccountType.ClientAssertion {
         switch self {
         case .certificate(let credential):
             try CertificateAssertions(credential, of: type, dependencies, time: time)
+        case .federated(let credential): FederatedAssertions(credential, of: type, dependencies, time: time)
         }
     }
 }

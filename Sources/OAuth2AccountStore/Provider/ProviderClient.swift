@@ -126,18 +126,37 @@ struct ProviderClient: Sendable {
         for grant: TokenRequest.Grant, parameters: [String: String], resources: [String] = [],
         authorizationDetails: Bool = false, idToken: Bool = false, boundTo key: SigningKey?
     ) async throws -> TokenResponse {
-        var sender = client
-        let response = try await send(to: server.tokenEndpoint, boundTo: key) {
-            sender = try await preparedClient()
-            return try tokenRequest(
-                grant, by: sender, parameters: parameters, resources: resources,
-                authorizationDetails: authorizationDetails)
+        var isRetry = false
+        while true {
+            var sender = client
+            let response = try await send(to: server.tokenEndpoint, boundTo: key) {
+                sender = try await preparedClient()
+                return try tokenRequest(
+                    grant, by: sender, parameters: parameters, resources: resources,
+                    authorizationDetails: authorizationDetails)
+            }
+            do throws(OAuth2Error) {
+                return try TokenResponse.read(
+                    response, expecting: expectation(grant, idToken: idToken, boundTo: key),
+                    quirks: type.responseQuirks)
+            } catch {
+                let failure = redacting(error, grant, sentBy: sender)
+                guard !isRetry, let delay = delayBeforeNewAssertion(failure) else { throw failure }
+                isRetry = true
+                if delay > .zero { try await dependencies.sleep(delay) }
+            }
         }
-        do throws(OAuth2Error) {
-            return try TokenResponse.read(
-                response, expecting: expectation(grant, idToken: idToken, boundTo: key), quirks: type.responseQuirks)
-        } catch {
-            throw redacting(error, grant, sentBy: sender)
+    }
+
+    /// Returns the delay before another request with a new assertion of another issuer, or `nil` if it would not help.
+    private func delayBeforeNewAssertion(_ error: OAuth2Error) -> Duration? {
+        guard case .federated? = type.clientAssertion, case .provider(let error) = error else { return nil }
+        return switch EntraError.number(in: error.explanation) {
+        // The assertion expired on its way.
+        case 700024: .zero
+        // A new federated credential takes time to propagate.
+        case 70021: .seconds(10)
+        default: nil
         }
     }
 

@@ -89,6 +89,8 @@ struct RefreshJournal: Sendable {
         switch error {
         case OAuth2Error.provider(let error): return isRejection(error.status ?? 400)
         case OAuth2Error.http(let status, _): return isRejection(status)
+        // The client has no assertion, so it sent no request.
+        case is SettingsError: return true
         case let error as HTTPTransportError:
             return [.cannotResolveHost, .cannotConnect, .tls, .proxy, .plainHTTPRefused, .invalidRequest]
                 .contains(error.kind)

@@ -26,7 +26,7 @@ extension CommandContext {
     func settingsOfFile() throws -> Settings? {
         guard let (path, isNamed) = settingsFile else { return nil }
         guard isNamed || FileManager.default.fileExists(atPath: path) else { return nil }
-        return try Settings(contentsOf: URL(filePath: path))
+        return try Settings(contentsOf: URL(filePath: path), environment: world.environment)
     }
 
     /// Adds the type of the command line if only a preset has it.
@@ -38,9 +38,12 @@ extension CommandContext {
         guard let name = type ?? invocation[GlobalOptions.type], settings?.typeNames.contains(name) != true,
             let preset = ProviderPreset(named: name)
         else { return settings }
-        guard preset.isComplete else { throw CommandError(incomplete: preset, file: try neededSettingsFile().path) }
+        guard preset.isComplete || preset.readsEnvironment else {
+            throw CommandError(incomplete: preset, file: try neededSettingsFile().path)
+        }
         return try Settings(
-            types: (settings?.types ?? []) + [try preset.accountType()], unusableTypes: settings?.unusableTypes ?? [],
+            types: (settings?.types ?? []) + [try preset.accountType(environment: world.environment)],
+            unusableTypes: settings?.unusableTypes ?? [],
             defaultType: settings?.defaultType ?? name, source: settings?.source ?? "the presets built in",
             deviceMode: settings?.deviceMode ?? .private)
     }

@@ -21,6 +21,11 @@ import StrictJSON
             "client-secret-file", "FILE", "file with the client secret", completion: .file)
         static let clientSecretEnv = Option.text(
             "client-secret-env", "NAME", "environment variable with the client secret")
+        static let federated = Option.text(
+            "federated", "SOURCE[=VALUE]",
+            "source of JWTs that authenticate the client: github[=AUDIENCE], gitlab[=VARIABLE], kubernetes[=FILE], "
+                + "azure-pipelines=CONNECTION, file=FILE or environment=VARIABLE",
+            completion: .words(FederatedSource.allCases.map(\.rawValue)))
         static let scope = Option.texts("scope", "SCOPE", "scope to request")
         static let redirectURI = Option.text("redirect-uri", "URI", "redirect URI that the client has registered")
         static let register = Option.flag("register", "register a client at the provider")
@@ -43,11 +48,12 @@ import StrictJSON
             "lodge providers add github --client-id ID --client-secret-file FILE",
             "lodge providers add company --issuer https://id.example --client-id ID",
             "lodge providers add company --issuer https://id.example --register",
+            "lodge providers add entra-workload --federated github --client-id ID --set tenant=contoso.com",
             "lodge providers add hr --directory scim --directory-base URL",
         ], arguments: [Input.name],
         options: [
             Input.provider, Input.set, Input.issuer, Input.directory, Input.directoryBase, Input.clientID,
-            Input.clientSecretFile, Input.clientSecretEnv,
+            Input.clientSecretFile, Input.clientSecretEnv, Input.federated,
             Input.scope, Input.redirectURI, Input.register, Input.registrationTokenFile, Input.registerWith,
             Input.offline,
         ], formats: OutputFormat.ofSentences, json: ProviderRecord.shape
@@ -99,7 +105,7 @@ import StrictJSON
     private static let options: [String: any DeclaredOption] = [
         "issuer": Input.issuer, "clientId": Input.clientID, "clientSecret": Input.clientSecretFile,
         "redirectUri": Input.redirectURI, "scopes": Input.scope, "directory": Input.directory,
-        "directoryBase": Input.directoryBase,
+        "directoryBase": Input.directoryBase, "clientAssertion": Input.federated,
     ]
 
     /// Returns the error with its option, or `nil` if it is not about the new type.
@@ -193,6 +199,7 @@ import StrictJSON
         }
         if let id = invocation[Input.clientID] { keys["clientId"] = .string(id) }
         if let secret = try secret() { keys["clientSecret"] = secret }
+        if let assertion = try clientAssertion() { keys["clientAssertion"] = assertion }
         if let uri = invocation[Input.redirectURI] {
             keys["redirectUri"] = .string(uri)
         } else if preset == nil {
@@ -225,7 +232,8 @@ import StrictJSON
     /// Throws if client options are given without a provider.
     private func checkNoClient() throws(CommandError) {
         let options: [any DeclaredOption] = [
-            Input.clientID, Input.clientSecretFile, Input.clientSecretEnv, Input.scope, Input.redirectURI,
+            Input.clientID, Input.clientSecretFile, Input.clientSecretEnv, Input.federated, Input.scope,
+            Input.redirectURI,
             Input.register, Input.registrationTokenFile, Input.registerWith,
         ]
         guard let option = options.first(where: { invocation.source(of: $0) == .option }) else { return }
@@ -246,13 +254,54 @@ import StrictJSON
             throw usage(
                 "--register cannot be combined with --offline", "the provider must register the client", nil)
         }
-        if !registers, !hasClient, preset == nil || preset?.needs.contains("clientId") == true {
+        // The environment of a workload has its client.
+        let needsClient = preset.map { $0.needs.contains("clientId") && !$0.readsEnvironment } ?? true
+        if !registers, !hasClient, needsClient {
             throw usage(
                 "the client is missing", "--client-id was not given",
                 "register an application at the provider and pass its identifier with --client-id, or use --register")
         }
         for option in [Input.registrationTokenFile, Input.registerWith] where !registers && invocation[option] != nil {
             throw usage("--\(option.spec.name) requires --register", "--register was not given", nil)
+        }
+    }
+
+    /// The sources of `--federated`.
+    enum FederatedSource: String, CaseIterable {
+        case github, gitlab, kubernetes, file, environment
+        case azurePipelines = "azure-pipelines"
+    }
+
+    private func clientAssertion() throws(CommandError) -> JSONValue? {
+        guard let text = invocation[Input.federated] else { return nil }
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let source = FederatedSource(rawValue: parts[0]) else {
+            let names = FederatedSource.allCases.map(\.rawValue)
+            throw usage(
+                "wrong value of --federated", "there is no source \(parts[0])",
+                SpellingSuggestion.nearest(to: parts[0], in: names).map { "did you mean \($0)?" }
+                    ?? "use \(names.joined(separator: ", "))")
+        }
+        let value = parts.count == 2 && !parts[1].isEmpty ? parts[1] : nil
+        func required(_ meaning: String) throws(CommandError) -> String {
+            guard let value else {
+                throw usage(
+                    "wrong value of --federated", "\(source.rawValue) requires \(meaning)",
+                    "--federated \(source.rawValue)=…")
+            }
+            return value
+        }
+        switch source {
+        case .github: return ["githubActions": value.map { ["audience": .string($0)] } ?? [:]]
+        case .gitlab: return ["environment": .string(value ?? "GITLAB_OIDC_TOKEN")]
+        case .kubernetes:
+            return ["file": value.map { .string(absolute($0)) } ?? ["environment": "AZURE_FEDERATED_TOKEN_FILE"]]
+        case .azurePipelines:
+            return [
+                "azurePipelines": ["serviceConnection": .string(try required("the identifier of a service connection"))]
+            ]
+        case .file: return ["file": .string(absolute(try required("a file")))]
+        case .environment: return ["environment": .string(try required("the name of a variable"))]
         }
     }
 

@@ -27,7 +27,9 @@ import StrictJSON
         _ keys: JSONObject, _ old: [UInt8]?
     ) throws -> (bytes: [UInt8], type: AccountType, settings: Settings) {
         let bytes = try SettingsEdit.adding(name, keys, to: old, file: path)
-        let settings = try Settings(bytes: bytes, source: path)
+        // The variables of a workload can be missing on this machine.
+        let environment = WorkloadEnvironment.sample.merging(context.world.environment) { $1 }
+        let settings = try Settings(bytes: bytes, source: path, environment: environment)
         guard let type = try settings.type(named: name) else {
             throw SettingsError(file: path, key: "types.\(name)", expected: "the new type", found: "nothing")
         }

@@ -1,5 +1,7 @@
 import Foundation
 import HTTPExchange
+import StrictJSON
+import JOSE
 import OAuth2Protocol
 import StorageSuite
 import StoreTestSupport
@@ -45,6 +47,56 @@ struct ProcessTests {
         #expect(await ask(processes) == ["AT-1": 1000])
         #expect(server.counts.refreshes == 1)
         #expect(server.counts.reuses == 0)
+    }
+
+    /// Creates a program that prints an assertion, and adds a line to the file `runs` each time. The first run does not end if
+    /// `stalls` is set: it writes its process ID to the file `stalled`.
+    private func assertionProgram(in directory: TemporaryDirectory, stalls: Bool = false) throws -> String {
+        let claims: JSONObject = ["iss": "https://ci.example", "sub": "job", "aud": "provider", "exp": 4_000_000_000]
+        let token = try JWT.sign(claims, with: try JWK.generate(for: .es256), algorithm: .es256)
+        let (path, folder) = (directory.path + "/assertion", directory.path)
+        let wait = "if mkdir '\(folder)/first' 2>/dev/null; then echo $$ > '\(folder)/stalled'; exec sleep 600; fi\n"
+        try "#!/bin/sh\necho run >> '\(folder)/runs'\n\(stalls ? wait : "")printf %s '\(token)'\n".write(
+            toFile: path, atomically: true, encoding: .utf8)
+        try #require(chmod(path, 0o700) == 0)
+        return path
+    }
+
+    private func runs(in directory: TemporaryDirectory) -> Int {
+        ((try? String(contentsOfFile: directory.path + "/runs", encoding: .utf8)) ?? "").split(separator: "\n").count
+    }
+
+    @Test func `eight processes with 125 callers each fetch one client assertion`() async throws {
+        let directory = try TemporaryDirectory()
+        let server = try TokenServer()
+        _ = try await server.makeStore(in: directory.store)
+        let program = try assertionProgram(in: directory)
+        let processes = try (0..<8).map { _ in
+            try TestProcess(["tokens", directory.store.path, "\(server.port)", "125", program])
+        }
+        #expect(await ask(processes) == ["AT-1": 1000])
+        #expect(server.counts.refreshes == 1 && runs(in: directory) == 1)
+    }
+
+    @Test func `a process killed while it fetches a client assertion does not block the other processes`() async throws
+    {
+        let directory = try TemporaryDirectory()
+        let server = try TokenServer()
+        _ = try await server.makeStore(in: directory.store)
+        let program = try assertionProgram(in: directory, stalls: true)
+        let words = ["tokens", directory.store.path, "\(server.port)", "125", program]
+        let first = try TestProcess(words)
+        #expect(await first.says("ready"))
+        first.goOn()
+        let pid = directory.path + "/stalled"
+        try await until { (try? String(contentsOfFile: pid, encoding: .utf8))?.hasSuffix("\n") == true }
+        let text = try String(contentsOfFile: pid, encoding: .utf8)
+        let child = try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+        first.kill()
+        let others = try (0..<2).map { _ in try TestProcess(words) }
+        #expect(await ask(others) == ["AT-1": 250])
+        #expect(server.counts.refreshes == 1 && runs(in: directory) == 2)
+        kill(child, SIGKILL)
     }
 
     @Test func `a process killed during a refresh does not block the other processes`() async throws {

@@ -1,0 +1,170 @@
+"""Federated client assertions with `lodge serve --tls`, compared with azure-identity's WorkloadIdentityCredential."""
+
+import http.server
+import json
+import os
+import ssl
+import subprocess
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import web
+from world import LIMIT
+
+AUDIENCE = "api://AzureADTokenExchange"
+CLIENT = "lodge-workload"
+REQUEST_TOKEN = "not-a-secret-request"
+SCOPE = "https://graph.example/.default"
+
+
+def run(checks, world):
+    python = world.python("clients")
+    running = world.start("serve", "--tls", "--output", "json")
+    shown = running.wait_for(lambda running: running.out if running.out.endswith("}\n") else None)
+    if not shown:
+        raise OSError(f"serve did not start: {running.err}")
+    provider = json.loads(shown)
+    tokens = provider["issuer"] + "/github/token?api-version=2.0"
+
+    def new_token(audience=AUDIENCE):
+        url = tokens + "&audience=" + urllib.parse.quote(audience, safe="")
+        return json.loads(web.send(url, bearer=REQUEST_TOKEN, ca_file=provider["caFile"]).body)["value"]
+
+    file = world.write("token", new_token())
+    compare(checks, world, provider, python, file)
+    github(checks, world, provider, tokens)
+    replaced(checks, world, provider, file, new_token)
+    rejected(checks, world, provider, file, new_token)
+
+
+def equal(checks, sentence, found, expected):
+    checks.check(sentence, found == expected, f"{found!r}, expected {expected!r}")
+
+
+def settings(provider, assertion, **keys):
+    graph = provider["settings"]["types"]["local"]["graphAPI"]
+    return {"types": {"ci": {
+        "authority": provider["authority"], "clientId": CLIENT, "caFile": provider["caFile"], "scopes": [SCOPE],
+        "redirectUri": "http://127.0.0.1/callback", "clientCapabilities": ["cp1"], "graphAPI": graph,
+        "clientAssertion": assertion, **keys}}}
+
+
+def compare(checks, world, provider, python, file):
+    """The fields of lodge's token request and of azure-identity's are the same, and the provider accepts both."""
+    authority, tenant = provider["authority"].rsplit("/", 1)
+    environment = {**world.environment, "REQUESTS_CA_BUNDLE": provider["caFile"], "SSL_CERT_FILE": provider["caFile"]}
+    done = subprocess.run(
+        [python, "-W", "ignore", os.path.join(world.here, "peers", "clients", "workload_client.py"), authority, tenant, CLIENT,
+         file, SCOPE], env=environment, capture_output=True, text=True, timeout=4 * LIMIT, stdin=subprocess.DEVNULL)
+    theirs = json.loads(done.stdout) if done.returncode == 0 else {}
+    checks.check("the provider accepts azure-identity's request", theirs.get("token"), (done.stdout + done.stderr)[-2000:])
+    recorder = Recorder(world, provider)
+    world.use_settings(settings(provider, {"file": file}, authority=recorder.url + "/" + tenant))
+    checks.ends("lodge signs in with the assertion of the file", world.run("sign-in", "ci", "--client-credentials"), 0,
+                "Signed in to ci")
+    if not theirs.get("forms") or not recorder.forms:
+        return checks.check("both clients sent a token request", False, f"{theirs} {recorder.forms}")
+    their, own = theirs["forms"][-1], recorder.forms[-1]
+    # MSAL asks for the identifier of a user's account, which an application does not have.
+    equal(checks, "lodge sends the fields of azure-identity", sorted(own), sorted(set(their) - {"client_info"}))
+    for name in ("client_id", "client_assertion", "client_assertion_type", "grant_type", "scope"):
+        equal(checks, f"{name} is the same", own.get(name), their.get(name))
+    equal(checks, "the declared capabilities are the same", json.loads(own["claims"]), json.loads(their["claims"].lower()))
+
+
+def github(checks, world, provider, tokens):
+    """The token service of GitHub Actions, with a separate account."""
+    world.use_settings(settings(provider, {"githubActions": {}}))
+    there = {"LODGE_STORE": world.path("store-github"), "ACTIONS_ID_TOKEN_REQUEST_URL": tokens,
+             "ACTIONS_ID_TOKEN_REQUEST_TOKEN": REQUEST_TOKEN}
+    outcomes = [world.run(*words, **there) for words in (
+        ("sign-in", "ci", "--client-credentials", "--debug"), ("search", "ada"), ("status", "--verbose"), ("doctor", "--debug"))]
+    for outcome in outcomes:
+        checks.ends(f"{outcome.words[0]} of a job", outcome, 0)
+        shown = outcome.out + outcome.err
+        checks.check(f"{outcome.words[0]} shows no assertion and no request token",
+                     "eyJ" not in shown and REQUEST_TOKEN not in shown, shown[-2000:])
+    doctor = outcomes[-1]
+    checks.check("doctor shows issuer, subject and audience",
+                 all(word in doctor.out for word in ("/github", "repo:contoso/app:ref:refs/heads/main", AUDIENCE)), doctor)
+    without = world.run("sign-in", "ci", "--client-credentials", LODGE_STORE=world.path("store-none"))
+    checks.ends("without the permission of the job, the error names it", without, 8, "ACTIONS_ID_TOKEN_REQUEST_URL", "id-token: write")
+
+
+def replaced(checks, world, provider, file, new_token):
+    """A file that is replaced between two requests is read again."""
+    recorder = Recorder(world, provider)
+    tenant = provider["authority"].rsplit("/", 1)[1]
+    world.use_settings(settings(provider, {"file": file}, authority=recorder.url + "/" + tenant))
+    there = {"LODGE_STORE": world.path("store-replaced")}
+    checks.ends("the first request", world.run("sign-in", "ci", "--client-credentials", **there), 0)
+    second = new_token()
+    with open(file + ".new", "w", encoding="utf-8") as new:
+        new.write(second)
+    os.replace(file + ".new", file)
+    checks.ends("the second request", world.run("accounts", "refresh", **there), 0)
+    equal(checks, "it has the assertion of the new file", recorder.forms[-1]["client_assertion"], second)
+
+
+def rejected(checks, world, provider, file, new_token):
+    """Errors before and after the request show the values to compare, and never the assertion."""
+    world.use_settings(settings(provider, {"file": file}))
+    there = {"LODGE_STORE": world.path("store-rejected")}
+    other = new_token("api://other")
+    world.write("token", other)
+    outcome = world.run("sign-in", "ci", "--client-credentials", **there)
+    checks.ends("another audience is rejected by the provider", outcome, 8, "AADSTS700212", "api://other", "/github")
+    checks.check("the error does not show the assertion", other not in outcome.err, outcome)
+    for text, found in (("", "nothing"), ("not-a-jwt", "not a JWT"), ("x" * 1_000_000, "65536 bytes")):
+        world.write("token", text)
+        outcome = world.run("sign-in", "ci", "--client-credentials", **there)
+        checks.ends(f"a file with {found}", outcome, 8, file, found)
+        checks.check(f"a file with {found} is not shown", not text or text[:40] not in outcome.err, outcome.err[:500])
+
+
+class Recorder:
+    """An authority on plain loopback that records token requests and passes them to the provider."""
+
+    def __init__(self, world, provider):
+        self.forms = []
+        recorder = self
+        context = ssl.create_default_context(cafile=provider["caFile"])
+        tenant = provider["authority"].rsplit("/", 1)[1]
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                base = f"{recorder.url}/{tenant}"
+                metadata = {"issuer": f"{base}/v2.0", "token_endpoint": f"{base}/oauth2/v2.0/token",
+                            "authorization_endpoint": f"{base}/oauth2/v2.0/authorize", "jwks_uri": f"{base}/keys",
+                            "token_endpoint_auth_methods_supported": ["private_key_jwt"]}
+                self.respond(200, json.dumps(metadata).encode())
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                recorder.forms.append(dict(urllib.parse.parse_qsl(body.decode())))
+                request = urllib.request.Request(provider["authority"] + "/oauth2/v2.0/token", body)
+                try:
+                    with urllib.request.urlopen(request, context=context, timeout=LIMIT) as response:
+                        self.respond(response.status, response.read())
+                except urllib.error.HTTPError as error:
+                    self.respond(error.code, error.read())
+
+            def respond(self, status, body):
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        world.closers.append(self.server.shutdown)
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server.server_address[1]}"
