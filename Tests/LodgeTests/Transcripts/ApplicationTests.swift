@@ -158,3 +158,81 @@ import Testing
         #expect(search.status == 4 && search.errors.contains("--claims '{\"access_token\""), "\(search.errors)")
     }
 }
+
+/// Workloads that authenticate with the JWT of another issuer.
+@MainActor @Suite struct WorkloadTests {
+    private static let requestToken = "not-a-secret-request"
+
+    @Test(arguments: [
+        ("github", #"{"githubActions":{}}"#), ("github=api://own", #"{"githubActions":{"audience":"api://own"}}"#),
+        ("gitlab", #"{"environment":"GITLAB_OIDC_TOKEN"}"#), ("gitlab=MY_TOKEN", #"{"environment":"MY_TOKEN"}"#),
+        ("kubernetes", #"{"file":{"environment":"AZURE_FEDERATED_TOKEN_FILE"}}"#),
+        ("kubernetes=/run/token", #"{"file":"/run/token"}"#), ("file=/run/token", #"{"file":"/run/token"}"#),
+        ("azure-pipelines=connection", #"{"azurePipelines":{"serviceConnection":"connection"}}"#),
+        ("environment=MY_TOKEN", #"{"environment":"MY_TOKEN"}"#),
+    ])
+    func `providers add --federated writes the source of the assertions`(source: String, expected: String) async throws
+    {
+        let terminal = try await Terminal()
+        let added = await terminal.run(
+            "providers", "add", "entra-workload", "--federated", source, "--client-id", "app", "--set",
+            "tenant=contoso.com")
+        #expect(added.status == 0, "\(added.errors)")
+        let settings = try JSONValue(parsing: Data(contentsOf: terminal.settings), options: .init(allowsComments: true))
+        let type = settings.object?["types"]?.object?["entra-workload"]?.object
+        #expect(type?["clientAssertion"]?.text() == expected)
+        #expect(type?["clientId"] == "app" && type?["tenant"] == "contoso.com")
+    }
+
+    @Test(arguments: [
+        ("githab", "did you mean github?"), ("azure-pipelines", "requires the identifier"), ("file", "requires a file"),
+    ])
+    func `a wrong source of assertions is a usage error`(source: String, words: String) async throws {
+        let terminal = try await Terminal()
+        let added = await terminal.run(
+            "providers", "add", "entra-workload", "--federated", source, "--client-id", "app", "--set",
+            "tenant=contoso.com")
+        #expect(added.status == 2 && added.errors.contains(words), "\(added.errors)")
+    }
+
+    @Test func `entra-workload can be added without the variables of a pod, and names them when it is used`()
+        async throws
+    {
+        let terminal = try await Terminal()
+        let added = await terminal.run("providers", "add", "entra-workload")
+        #expect(added.status == 0, "\(added.errors)")
+        let signIn = await terminal.run("sign-in", "entra-workload", "--client-credentials")
+        #expect(signIn.status == 8, "\(signIn.errors)")
+        for name in ["AZURE_CLIENT_ID", "AZURE_TENANT_ID", "AZURE_FEDERATED_TOKEN_FILE"] {
+            #expect(signIn.errors.contains(name), "\(signIn.errors)")
+        }
+    }
+
+    @Test func `a job signs in with the token service of GitHub, and doctor shows the values to register`() async throws
+    {
+        let terminal = try await Terminal()
+        let graph = terminal.provider.graphBase
+        try terminal.write(
+            settings: """
+                {"types": {"ci": {"authority": "\(terminal.provider.issuer)/contoso.example", "clientId": "lodge-workload",
+                "redirectUri": "http://127.0.0.1/callback", "graphAPI": "\(graph)", "clientCapabilities": ["cp1"],
+                "scopes": ["https://graph.example/.default"], "clientAssertion": {"githubActions": {}}}}}
+                """)
+        let without = await terminal.run("sign-in", "--client-credentials")
+        #expect(without.status == 8 && without.errors.contains("id-token: write"), "\(without.errors)")
+        for (name, value) in terminal.provider.gitHubEnvironment { terminal.set(name, value) }
+        let before = terminal.provider.requestCount("GET /github/token")
+        for words in [["sign-in", "--client-credentials"], ["search", "ada"], ["status"], ["doctor"]] {
+            let result = await terminal.run(words: words)
+            #expect(result.status == 0, "\(words): \(result.errors)\(result.output)")
+            let shown = result.output + result.errors
+            #expect(!shown.contains("eyJ") && !shown.contains(Self.requestToken))
+        }
+        // One for the sign-in, and one for doctor.
+        #expect(terminal.provider.requestCount("GET /github/token") == before + 2)
+        let doctor = await terminal.run("doctor")
+        for value in ["/github", "repo:contoso/app:ref:refs/heads/main", "api://AzureADTokenExchange"] {
+            #expect(doctor.output.contains(value), "\(doctor.output)")
+        }
+    }
+}
