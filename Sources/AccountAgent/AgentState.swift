@@ -13,7 +13,8 @@ package struct AgentState {
             case waiting(until: Double)
             /// The agent waits for the streams of an accepted command line.
             case accepted(until: Double)
-            case queued(order: Int)
+            /// The client waits for a worker until this uptime. Then it does the work itself.
+            case queued(order: Int, until: Double)
             case running(worker: Int)
         }
         var state: State
@@ -94,8 +95,8 @@ package struct AgentState {
         var next = Double.infinity
         for client in clients.values {
             switch client.state {
-            case .waiting(let until), .accepted(let until): next = min(next, until)
-            case .queued, .running: break
+            case .waiting(let until), .accepted(let until), .queued(_, let until): next = min(next, until)
+            case .running: break
             }
         }
         for worker in workers.values where worker.job == nil {
@@ -166,7 +167,8 @@ package struct AgentState {
         lastUse = now.uptime
         nextOrder += 1
         clients[client] = Client(
-            state: .queued(order: nextOrder), process: process, request: listener.request,
+            // A client of another program cannot do the work itself.
+            state: .queued(order: nextOrder, until: .infinity), process: process, request: listener.request,
             line: listener.request.line, isForwarded: true)
         startQueued(now, &effects)
     }
@@ -184,7 +186,7 @@ package struct AgentState {
         if case .accepted = state {
             guard request == .streams, descriptorCount == AgentLimits.descriptors else { return drop(client, &effects) }
             nextOrder += 1
-            clients[client]?.state = .queued(order: nextOrder)
+            clients[client]?.state = .queued(order: nextOrder, until: now.uptime + AgentLimits.freeWorker)
             return startQueued(now, &effects)
         }
         guard case .waiting = state else {
@@ -317,7 +319,7 @@ package struct AgentState {
     /// Starts the commands of waiting clients, the first first.
     private mutating func startQueued(_ now: AgentTime, _ effects: inout [AgentEffect]) {
         let queued = clients.compactMap { number, client -> (order: Int, client: Int)? in
-            if case .queued(let order) = client.state { (order, number) } else { nil }
+            if case .queued(let order, _) = client.state { (order, number) } else { nil }
         }.sorted { $0.order < $1.order }
         for (_, number) in queued {
             guard let client = clients[number], let request = client.request else { continue }
@@ -453,8 +455,9 @@ package struct AgentState {
     private mutating func tick(_ now: AgentTime, _ effects: inout [AgentEffect]) {
         for (number, client) in clients {
             switch client.state {
-            case .waiting(let until), .accepted(let until): if until <= now.uptime { drop(number, &effects) }
-            case .queued, .running: break
+            case .waiting(let until), .accepted(let until), .queued(_, let until):
+                if until <= now.uptime { drop(number, &effects) }
+            case .running: break
             }
         }
         for (number, worker) in workers where worker.job == nil {

@@ -22,6 +22,8 @@ package enum AgentLimits {
     package static let backgroundWorkers = 2
     /// The maximum wait for the first message of a connection.
     package static let firstMessage = 2.0
+    /// The maximum wait of a command line while all workers are busy, for instance with a provider that does not respond.
+    package static let freeWorker = 1.0
     /// The maximum wait for another message of a connection.
     package static let idleConnection = 60.0
     /// The time after which a client that has no response does the work itself.

@@ -158,6 +158,14 @@ import Testing
         #expect(scene.started.map(\.client) == [fifth])
     }
 
+    @Test func `a client does the work itself if no worker is free for a second`() {
+        for number in 0..<4 { scene.ask("search", "\(number)") }
+        let fifth = scene.ask("token")
+        #expect(scene.state.nextTick == scene.now.uptime + AgentLimits.freeWorker)
+        scene.advance(AgentLimits.freeWorker)
+        #expect(scene.handle(.tick) == [.close(client: fifth)])
+    }
+
     @Test func `a worker is used again only for the same variables of system libraries`() {
         scene.ask("me")
         scene.finish(nil)

@@ -66,6 +66,7 @@ def run(checks, world):
     other_user(checks, world, agent)
     garbage(checks, world, agent)
     full_disk(checks, world, endpoint, agent)
+    unresponsive(checks, world, endpoint)
     agent = Agent(world)
     deaths(checks, world, endpoint, agent)
     kills(checks, world, endpoint)
@@ -559,17 +560,46 @@ def garbage(checks, world, agent):
     checks.check("it is the same process", agent.running.process.poll() is None)
 
 
+def unresponsive(checks, world, endpoint):
+    """A provider that accepts requests and never responds, and an account of another provider."""
+    other = TokenEndpoint(world)
+    world.use_settings(endpoint.settings)
+    use_token(checks, world, endpoint, left=3600)
+    world.use_settings({"types": {**endpoint.settings["types"], "u": other.settings["types"]["t"]}})
+    tokens = {"access_token": "AT-u", "token_type": "Bearer", "expires_in": 3600, "refresh_token": other.valid, "scope": "read"}
+    checks.ends("an account of another provider", world.run("accounts", "import", "--type", "u", input=json.dumps(tokens)), 0)
+    agent = Agent(world)
+    held = [endpoint.hold(world, "token", "--type", "t", "--refresh", "--timeout", "100")]
+    held += [world.start("token", "--type", "t", "--refresh", "--timeout", "100") for _ in range(7)]
+    checks.check("the provider occupies all workers", eventually(lambda: "4 of them busy" in world.run("agent", "status").out), agent.status)
+    checks.check("the account of another provider is not affected", world.run("token", "--type", "u").out == "AT-u\n")
+    limited = world.run("token", "--type", "t", "--refresh", "--timeout", "1")
+    checks.ends("a command ends after its time limit", limited, 7)
+    checks.check("the other commands still wait", all(one.process.poll() is None for one in held), [one.process.poll() for one in held])
+    held[1].process.kill()
+    held[1].process.wait()
+    endpoint.responds.set()
+    ended = [one.finish() for number, one in enumerate(held) if number != 1]
+    checks.check("after the response all of them print a token", all(one.status == 0 and one.out.startswith("AT-") for one in ended),
+                 "\n".join(map(str, ended)))
+    checks.check("no refresh token was used twice", endpoint.reuses == 0, endpoint.requests)
+    world.run("sign-out", "--local", "--type", "u")
+    world.use_settings(endpoint.settings)
+    world.run("agent", "stop")
+    agent.running.process.wait()
+
+
 def deaths(checks, world, endpoint, agent):
     """The agent or a worker dies while clients wait for a refresh."""
     use_token(checks, world, endpoint, left=-60)
     before = len(endpoint.requests)
     endpoint.responds.clear()
-    waiting = [world.start("token") for _ in range(16)]
+    waiting = [world.start("token") for _ in range(64)]
     eventually(lambda: len(endpoint.requests) > before)
     agent.kill()
     endpoint.responds.set()
     ended = [running.finish() for running in waiting]
-    checks.check("16 clients of a killed agent print the token", all(one.status == 0 and one.out.startswith("AT-") for one in ended),
+    checks.check("64 clients of a killed agent print the token", all(one.status == 0 and one.out.startswith("AT-") for one in ended),
                  "\n".join(map(str, ended)))
     checks.check("they send at most one more refresh", len(endpoint.requests) <= before + 2, endpoint.requests[before:])
     checks.check("no refresh token was used twice", endpoint.reuses == 0, endpoint.requests)

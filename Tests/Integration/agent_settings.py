@@ -7,6 +7,7 @@ import signal
 import socket
 import stat
 import subprocess
+import threading
 
 from agent import LAUNCHER, Agent, install, read_line
 from failing_provider import sign_in as use_token
@@ -28,6 +29,7 @@ def run(checks, world):
     passphrase(checks, world)
     forward(checks, world)
     notification(checks, world)
+    desktop(checks, world)
 
 
 def settings(world, **members):
@@ -230,3 +232,46 @@ def notification(checks, world):
     stop(world, agent)
     world.environment["PATH"] = path
     shutil.rmtree(world.make("tools"))
+
+
+def desktop(checks, world):
+    """Notifications on a real session bus, whose notification daemon prints each call."""
+    if not shutil.which("notify-send") or not shutil.which("dbus-run-session") or subprocess.run(
+            ["/usr/bin/python3", "-c", "import dbusmock"], capture_output=True, check=False).returncode:
+        print("skipped: notifications on a session bus, because notify-send or python3-dbusmock is missing", flush=True)
+        return
+    daemon = subprocess.Popen(
+        ["dbus-run-session", "--", "/bin/sh", "-c",
+         'echo "$DBUS_SESSION_BUS_ADDRESS"; exec /usr/bin/python3 -m dbusmock --session --template notification_daemon'],
+        env=world.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
+    world.closers.append(lambda: (os.killpg(daemon.pid, signal.SIGTERM), daemon.wait()))
+    lines = [daemon.stdout.readline()]
+    world.environment["DBUS_SESSION_BUS_ADDRESS"] = lines[0].strip()
+    threading.Thread(target=lambda: lines.extend(daemon.stdout), daemon=True).start()
+    ready = ["dbus-send", "--session", "--print-reply", "--dest=org.freedesktop.Notifications", "/org/freedesktop/Notifications",
+             "org.freedesktop.Notifications.GetServerInformation"]
+    eventually(lambda: subprocess.run(ready, env=world.environment, capture_output=True, check=False).returncode == 0)
+    endpoint = TokenEndpoint(world)
+    endpoint.lifetime = 10
+    world.use_settings(endpoint.settings)
+    use_token(checks, world, endpoint, left=-60)
+    account = world.run("accounts", "--type", "t", "--output", "json").json[0]["id"]
+    checks.ends("an account with a hostile name", world.run("accounts", "rename", account, '<b>"x"</b> & $(id) `id` --urgency=critical'), 0)
+    agent = Agent(world)
+    checks.ends("a token that the agent refreshes after a few seconds", world.run("token"), 0)
+    before = len(endpoint.requests)
+    # A provider that cannot be reached.
+    endpoint.throttles = {}
+    eventually(lambda: len(endpoint.requests) > before)
+    eventually(lambda: agent.status["tokens"][0]["failures"])
+    checks.check("a provider that cannot issue a token causes no notification", " Notify " not in "".join(lines), lines)
+    checks.check("agent status reports the failed refresh", agent.status["tokens"][0]["failures"] == 1, agent.status)
+    endpoint.throttles = None
+    endpoint.valid = "revoked"
+    eventually(lambda: " Notify " in "".join(lines))
+    eventually(lambda: "lodge sign-in t" in "".join(lines))
+    shown = "".join(lines)
+    checks.check("a lost sign-in causes one notification, with an inert name",
+                 shown.count(" Notify ") == 1 and "&lt;b&gt;" in shown and "<b>" not in shown and "lodge sign-in t" in shown, lines)
+    stop(world, agent)
+    del world.environment["DBUS_SESSION_BUS_ADDRESS"]
