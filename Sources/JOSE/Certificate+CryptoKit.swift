@@ -3,12 +3,12 @@
 
     // The files of a certificate: OpenSSL reads them on other systems.
     extension CertificateIdentity {
-        /// Returns no certificate: this system does not read PEM.
+        /// Creates no identity: this system does not read PEM.
         package init(
             pem certificates: [UInt8], key: [UInt8]? = nil, password: Secret? = nil
         ) throws(CertificateError) { throw Self.unsupported }
 
-        /// Returns no certificate: this system does not read PKCS #12.
+        /// Creates no identity: this system does not read PKCS #12.
         package init(pkcs12 bytes: [UInt8], password: Secret? = nil) throws(CertificateError) {
             throw Self.unsupported
         }
