@@ -209,7 +209,10 @@ let package = Package(
             ]),
         .testTarget(
             name: "LocalProviderTests",
-            dependencies: ["CurlHTTP", "HTTPExchange", "JOSE", "LocalProvider", "LoopbackHTTP", "StrictJSON"]),
+            dependencies: [
+                "CurlHTTP", "HTTPExchange", "JOSE", "LocalProvider", "LoopbackHTTP", "LodgePlatform", "StrictJSON",
+                "TestSupport",
+            ]),
         .testTarget(
             name: "ExampleTests",
             dependencies: [

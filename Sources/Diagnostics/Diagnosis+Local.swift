@@ -25,6 +25,11 @@ extension Diagnosis {
             do {
                 _ = try credentials.secret()
                 if type.clientKey != nil { _ = try credentials.signingKey() }
+                if let certificate = try ClientCertificateState(of: type, dependencies) {
+                    add(
+                        .settings, certificate.remedy == nil ? .ok : .warning, of: type.name,
+                        "the certificate \(certificate.detail)", remedy: certificate.remedy)
+                }
             } catch {
                 add(.settings, of: type.name, failing: error)
             }

@@ -11,6 +11,8 @@ package struct ProviderReport: Sendable {
         package enum State: String, Sendable, Equatable {
             /// It is usable.
             case ok
+            /// It is usable, but needs attention soon.
+            case warning
             /// The provider does not support it; sign-in works without it.
             case notOffered = "not offered"
             /// It is missing or invalid.
@@ -61,6 +63,19 @@ package struct ProviderReport: Sendable {
     ) async throws -> ProviderReport {
         var report = ProviderReport()
         let transport = dependencies.transport(for: type)
+        do throws(SettingsError) {
+            if let certificate = try ClientCertificateState(of: type, dependencies) {
+                report.findings.append(
+                    Finding(
+                        subject: "certificate", state: certificate.remedy == nil ? .ok : .warning,
+                        detail: certificate.detail, remedy: certificate.remedy))
+            }
+        } catch {
+            let failure = AccountStoreError.wrapping(error, what: "cannot use the certificate")
+            report.failure = failure
+            report.add("certificate", .problem, failure.reason)
+            return report
+        }
         do {
             if type.provider == .staticToken {
                 try await report.checkService(of: type, transport)

@@ -34,13 +34,9 @@
                 var end = output.baseAddress
                 written = Int(max(0, i2d_X509(pointer, &end)))
             }
-            let digest = [UInt8](unsafeUninitializedCapacity: 20) { output, written in
-                var length: UInt32 = 0
-                let isDigest = EVP_Digest(der, der.count, output.baseAddress, &length, EVP_sha1(), nil) == 1
-                written = isDigest ? Int(length) : 0
-            }
-            guard der.count == count, digest.count == 20 else { return nil }
-            return Certificate(der: der, subject: subject, notBefore: start, notAfter: end, sha1Thumbprint: digest)
+            guard der.count == count else { return nil }
+            return Certificate(
+                der: der, subject: subject, notBefore: start, notAfter: end, sha1Thumbprint: SHA1.digest(der))
         }
 
         private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Double? {

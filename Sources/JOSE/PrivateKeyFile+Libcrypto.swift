@@ -32,6 +32,11 @@
             }
             guard let file else { throw CertificateError(.certificate, "a file that is not PKCS #12") }
             defer { PKCS12_free(file) }
+            var iterations: UnsafePointer<ASN1_INTEGER>?
+            PKCS12_get0_mac(nil, nil, nil, &iterations, file)
+            if let iterations, !(1...Self.maximumIterations).contains(ASN1_INTEGER_get(iterations)) {
+                throw CertificateError(.certificate, "a PKCS #12 file with too many iterations of its password")
+            }
             var key: OpaquePointer?
             var certificate: OpaquePointer?
             var others: OpaquePointer?
@@ -53,6 +58,9 @@
             }
             try self.init(handles, key: handle)
         }
+
+        /// The maximum number of iterations of a password, which take about two seconds. Programs use 2,000 to 1,000,000.
+        private static let maximumIterations = 10_000_000
 
         // MARK: PEM
 

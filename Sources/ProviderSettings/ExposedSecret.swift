@@ -17,9 +17,18 @@ extension Settings {
             [
                 ("clientSecret", file(of: type.clientSecret)), ("clientKey", file(of: type.clientKey)),
                 ("clientCertificate", type.clientCertificate?.keyFile),
+                ("clientAssertion", file(of: type.clientAssertion)),
             ].compactMap { key, path in
                 path.flatMap(access.reader).map { ExposedSecret(type: type.name, key: key, problem: $0) }
             }
+        }
+    }
+
+    private func file(of assertion: AccountType.ClientAssertion?) -> String? {
+        guard case .certificate(let credential)? = assertion else { return nil }
+        return switch credential.files {
+        case .pem(let certificate, let key): key ?? certificate
+        case .pkcs12(let path): path
         }
     }
 

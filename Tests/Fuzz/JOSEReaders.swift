@@ -19,6 +19,12 @@ let joseReaders = [
             .init("{", "\"kty\":\"EC\",", "\"x\":\"\"}"),
             .init("{\"keys\":[", "{},", "{}]}"), .init("{\"kty\":\"oct\"", ",\"a%N\":1", ",\"k\":\"AAAA\"}"),
         ], readJWK),
+    FuzzReader(
+        "certificate",
+        [
+            .init("-----BEGIN CERTIFICATE-----\n", "AAAA", "\n-----END CERTIFICATE-----\n"), .init("", "\n"),
+            .init("", "-----BEGIN CERTIFICATE-----\n"), .init("", "-----BEGIN PRIVATE KEY-----\n"), .init("", "0"),
+        ], readCertificate),
     FuzzReader("sealed", [.init("", "a"), .init("{\"id\":\"", "a", "\"}")], readSealed),
 ]
 
@@ -50,6 +56,15 @@ private func readJWK(_ bytes: [UInt8]) {
     if let set = try? JWKSet(parsing: bytes) {
         require(set.keys.count <= JWKSet.maximumKeyCount, "the number of keys has a limit")
         require((try? JWKSet(set.json))?.keys.count == set.keys.count, "a written set is read unchanged")
+    }
+}
+
+private func readCertificate(_ bytes: [UInt8]) {
+    for identity in [try? CertificateIdentity(pem: bytes), try? CertificateIdentity(pkcs12: bytes)].compactMap(\.self) {
+        require(JWK.rsaBitCounts.contains(identity.key.bitCount), "the key of a certificate is strong")
+        let content = Array("content".utf8)
+        let signature = try? identity.key.signature(of: content, using: .ps256)
+        require(signature != nil, "the key of a certificate signs")
     }
 }
 

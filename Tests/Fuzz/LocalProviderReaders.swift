@@ -18,7 +18,17 @@ let localProviderReaders = [
             .init("userName eq \"", "\\\\", "\""),
             .init("", "userName pr and "), .init("", "emails["), .init("", " "), .init("", "a"),
         ], readSCIM),
+    FuzzReader(
+        "x509", [.init("", "0"), .init("", "-----BEGIN CERTIFICATE-----\n"), .init("", "MIIC")], readX509),
 ]
+
+private func readX509(_ bytes: [UInt8]) {
+    let text = String(decoding: bytes, as: UTF8.self)
+    for certificate in [X509(der: bytes)].compactMap(\.self) + X509.certificates(pem: text) {
+        _ = certificate.key
+        _ = certificate.issued(certificate)
+    }
+}
 
 private func readOData(_ bytes: [UInt8]) {
     let text = String(decoding: bytes, as: UTF8.self)

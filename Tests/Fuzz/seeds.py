@@ -11,6 +11,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 VECTORS = HERE.parent / "TestSupport" / "Vectors"
+CERTIFICATES = HERE.parent / "TestSupport" / "Certificates"
 SETTINGS = HERE.parent.parent / "Settings"
 
 
@@ -93,6 +94,12 @@ def seeds():
         raw = base64.b64decode(case["raw_base64"]) if "raw_base64" in case else data(case.get("raw", ""))
         yield "loopback", raw.replace(b"127.0.0.1:53211", b"127.0.0.1:1")
         yield "head", raw
+    for path in sorted(CERTIFICATES.glob("app*.p*")) + [CERTIFICATES / "chain.pem"]:
+        contents = path.read_bytes()
+        yield "certificate", contents
+        for block in re.findall(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", contents, re.S):
+            yield "x509", block
+            yield "x509", base64.b64decode(b"".join(block.splitlines()[1:-1]))
     for path in sorted(SETTINGS.rglob("*.json")) + sorted(SETTINGS.rglob("*.plist")):
         contents = path.read_bytes()
         yield "settings", contents

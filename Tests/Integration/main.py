@@ -15,6 +15,7 @@ import any_address
 import browse
 import browser_sign_in
 import canaille
+import certificates
 import clients
 import closing_page
 import cloud
@@ -66,7 +67,7 @@ from world import ENDINGS, Ports, Unavailable, World, remove_home
 # The topics that need only the program, the longest first, and the topics that need other software.
 ALONE = [
     hostile_input, guides, interrupted, documentation, failing_provider, mail_servers, migration, postgresql, shared_store, local_directory, requests_nginx, agent, agent_settings, any_address, clients,
-    browse, damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, git_server, credentials, oidc_agent, cloud, qr_code, recipes, recording, scripts,
+    browse, damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, git_server, credentials, oidc_agent, certificates, cloud, qr_code, recipes, recording, scripts,
     signed_requests, workload_identity]
 # Servers of other projects, as Python and Debian packages.
 SERVERS = [canaille, django_oauth_toolkit, lemonldap_ng, oidc_provider_mock, scim2_server]

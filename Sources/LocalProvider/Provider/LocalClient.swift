@@ -18,6 +18,9 @@ public struct LocalClient: Sendable, Equatable {
     public var redirectURIs: [String]
     /// The public keys of a client that authenticates with `private_key_jwt`.
     var keySet: JSONObject?
+    /// The certificates in PEM of a client that signs its assertions as at Microsoft Entra: its own certificates, and the
+    /// certificates of authorities whose chains are accepted.
+    package var certificates: [String] = []
     /// The registered grant types, or `nil` for all.
     var grantTypes: [String]?
     /// The JWTs of other issuers that authenticate the client.
@@ -37,7 +40,12 @@ public struct LocalClient: Sendable, Equatable {
     }
 
     /// Whether the client can authenticate.
-    var isConfidential: Bool { secret != nil || keySet != nil || !federatedCredentials.isEmpty }
+    var isConfidential: Bool {
+        secret != nil || keySet != nil || !certificates.isEmpty || !federatedCredentials.isEmpty
+    }
+
+    /// Returns whether a PEM file has a certificate that a client can use.
+    package static func hasCertificate(_ pem: String) -> Bool { !X509.certificates(pem: pem).isEmpty }
 
     /// Returns whether the client may use a grant type. See RFC 7591 section 2.
     func mayUse(_ grantType: String) -> Bool { grantTypes?.contains(grantType) ?? true }
@@ -105,6 +113,13 @@ struct OAuthFailure: Error, Equatable {
         OAuthFailure(code: "invalid_grant", description: description)
     }
 
+    /// Returns the error of Microsoft Entra for an unknown client.
+    static func unknownApplication(_ id: String) -> OAuthFailure {
+        OAuthFailure(
+            code: "unauthorized_client",
+            description: "AADSTS700016: Application with identifier '\(id)' was not found in the directory.")
+    }
+
     static let server = OAuthFailure(status: 500, code: "server_error", description: "The provider failed.")
 }
 
@@ -143,12 +158,17 @@ extension ProviderState {
         guard form["client_secret"] == nil else {
             throw .invalidRequest("The client authenticates in two ways; one is expected.")
         }
-        if let client = client(id: form["client_id"]), !client.federatedCredentials.isEmpty {
-            try checkFederated(form, client)
-            return client
+        let token = form["client_assertion"].flatMap { try? JWT(parsing: $0) }
+        if let client = client(id: form["client_id"]) {
+            if !client.federatedCredentials.isEmpty {
+                try checkFederated(form, client)
+                return client
+            }
+            if !client.certificates.isEmpty { return try self.client(certifying: token, client) }
+        } else if authority.tenant != nil, let id = form["client_id"] {
+            throw .unknownApplication(id)
         }
-        guard let text = form["client_assertion"], let token = try? JWT(parsing: text),
-            let id = try? token.unverifiedClaims.subject
+        guard let token, let id = try? token.unverifiedClaims.subject
         else { throw failure("it is not a JWT with sub") }
         guard form["client_id"] == nil || form["client_id"] == id else {
             throw .invalidRequest("client_id is not the client that authenticates.")
@@ -186,7 +206,8 @@ extension ProviderState {
             challengesBasic: isBasic)
         guard let client = self.client(id: id) else { throw failure }
         guard let expected = client.secret else {
-            guard client.keySet == nil, client.federatedCredentials.isEmpty, secret == nil || isBasic && secret == ""
+            guard client.keySet == nil, client.certificates.isEmpty, client.federatedCredentials.isEmpty,
+                secret == nil || isBasic && secret == ""
             else { throw failure }
             return client
         }

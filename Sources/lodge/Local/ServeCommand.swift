@@ -16,6 +16,9 @@ import StrictJSON
         static let clients = Option.texts(
             "client", "ID[:SECRET]",
             "accept this client instead of lodge and lodge-confidential:not-a-secret")
+        static let certificates = Option.texts(
+            "client-certificate", "ID=FILE",
+            "accept assertions of this client with a certificate in FILE (PEM), or with a chain to one of an authority")
         static let redirectURIs = Option.texts(
             "redirect-uri", "URI", "accept this redirect URI for every client")
         static let scopes = Option.texts("scope", "SCOPE", "offer this scope of your API")
@@ -45,7 +48,8 @@ import StrictJSON
             "lodge serve --fault directory-429=2.5:3",
         ],
         options: [
-            Input.port, Input.users, Input.portFile, Input.tls, Input.authorityFile, Input.clients, Input.redirectURIs,
+            Input.port, Input.users, Input.portFile, Input.tls, Input.authorityFile, Input.clients, Input.certificates,
+            Input.redirectURIs,
             Input.scopes, Input.approve, Input.tokenLifetime, Input.injectedError, Input.quota, Input.log,
         ], formats: OutputFormat.ofSentences,
         json: .object([
@@ -177,8 +181,34 @@ import StrictJSON
             clients.append(client)
         }
         if clients.isEmpty { clients = LoopbackProvider.Configuration().clients }
+        for text in invocation[Input.certificates] { try addCertificate(text, to: &clients) }
         for index in clients.indices { clients[index].redirectURIs += redirectURIs }
         return clients
+    }
+
+    /// Adds the certificate of `ID=FILE` to a client, or a client that has only this certificate.
+    private func addCertificate(_ text: String, to clients: inout [LocalClient]) throws(CommandError) {
+        let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else {
+            throw CommandError(
+                .usage, "wrong value of --client-certificate", reason: "expected ID=FILE",
+                hint: "for example: lodge serve --client-certificate app=app.pem")
+        }
+        guard case .success(let bytes) = OwnerOnlyFile.read(parts[1], maximumSize: 64 * 1024),
+            case let pem = String(decoding: bytes, as: UTF8.self), LocalClient.hasCertificate(pem)
+        else {
+            throw CommandError(
+                .usage, "cannot accept the certificate of \(parts[0])",
+                reason: "\(parts[1]) is not a readable PEM file with the certificate of an RSA key",
+                hint: "lodge help serve")
+        }
+        if let index = clients.firstIndex(where: { $0.id == parts[0] }) {
+            clients[index].certificates.append(pem)
+        } else {
+            var client = LocalClient(id: parts[0], name: parts[0])
+            client.certificates = [pem]
+            clients.append(client)
+        }
     }
 
     private func scopes() throws(CommandError) -> [String] {

@@ -43,7 +43,8 @@ struct ServeReport {
         add(
             "Clients",
             configuration.clients.map { client in
-                client.secret.map { "\(client.id), with the secret \($0)" } ?? "\(client.id), public: without a secret"
+                client.secret.map { "\(client.id), with the secret \($0)" }
+                    ?? client.id + (client.certificates.isEmpty ? ", public: without a secret" : ", with a certificate")
             })
         add("", ["or any client registered at \(issuer)/register"])
         add(

@@ -49,11 +49,14 @@ import StrictJSON
             "lodge providers add company --issuer https://id.example --client-id ID",
             "lodge providers add company --issuer https://id.example --register",
             "lodge providers add entra-workload --federated github --client-id ID --set tenant=contoso.com",
+            "lodge providers add entra-workload --set tenant=contoso.com --client-id ID --certificate app.pem",
             "lodge providers add hr --directory scim --directory-base URL",
         ], arguments: [Input.name],
         options: [
             Input.provider, Input.set, Input.issuer, Input.directory, Input.directoryBase, Input.clientID,
-            Input.clientSecretFile, Input.clientSecretEnv, Input.federated,
+            Input.clientSecretFile, Input.clientSecretEnv, CertificateOptions.Input.certificate,
+            CertificateOptions.Input.key, CertificateOptions.Input.password, CertificateOptions.Input.chain,
+            Input.federated,
             Input.scope, Input.redirectURI, Input.register, Input.registrationTokenFile, Input.registerWith,
             Input.offline,
         ], formats: OutputFormat.ofSentences, json: ProviderRecord.shape
@@ -71,6 +74,7 @@ import StrictJSON
         var trial = keys
         if invocation[Input.register] { trial["clientId"] = "unknown" }
         let type = try type(addition, trial, old)
+        let certificate = try CertificateOptions(context: context).note(type)
         let server = try await server(of: type)
         if invocation[Input.register] {
             var metadata = ProviderPreset(named: type.preset ?? "")?.registration ?? JSONObject()
@@ -81,6 +85,7 @@ import StrictJSON
         } else {
             try await addition.save(keys)
         }
+        if let certificate { console.note(certificate) }
         console.note(
             "Added \(name) to \(path). To sign in: " + context.text("\(run: "sign-in") \(name)"))
         if console.options.reportsJSON {
@@ -200,6 +205,13 @@ import StrictJSON
         if let id = invocation[Input.clientID] { keys["clientId"] = .string(id) }
         if let secret = try secret() { keys["clientSecret"] = secret }
         if let assertion = try clientAssertion() { keys["clientAssertion"] = assertion }
+        if let assertion = try CertificateOptions(context: context).clientAssertion() {
+            guard keys["clientAssertion"] == nil else {
+                throw usage(
+                    "--certificate cannot be combined with --federated", "the client has one kind of assertion", nil)
+            }
+            keys["clientAssertion"] = assertion
+        }
         if let uri = invocation[Input.redirectURI] {
             keys["redirectUri"] = .string(uri)
         } else if preset == nil {
@@ -231,11 +243,12 @@ import StrictJSON
 
     /// Throws if client options are given without a provider.
     private func checkNoClient() throws(CommandError) {
-        let options: [any DeclaredOption] = [
-            Input.clientID, Input.clientSecretFile, Input.clientSecretEnv, Input.federated, Input.scope,
-            Input.redirectURI,
-            Input.register, Input.registrationTokenFile, Input.registerWith,
-        ]
+        let options: [any DeclaredOption] =
+            [
+                Input.clientID, Input.clientSecretFile, Input.clientSecretEnv, Input.federated, Input.scope,
+                Input.redirectURI,
+                Input.register, Input.registrationTokenFile, Input.registerWith,
+            ] + CertificateOptions.all
         guard let option = options.first(where: { invocation.source(of: $0) == .option }) else { return }
         throw usage(
             "--\(option.spec.name) requires a provider", "neither --issuer nor --provider was given",

@@ -33,7 +33,9 @@ import StrictJSON
             """,
         examples: ["lodge providers check google", "lodge providers check --issuer https://id.example"],
         arguments: [Input.type], options: [Input.issuer, Input.set],
-        json: .array(of: ["what": "capability or endpoint", "state": "ok, not offered or problem", "detail": ""])
+        json: .array(of: [
+            "what": "capability or endpoint", "state": "ok, warning, not offered or problem", "detail": "",
+        ])
     ) { try await ProvidersCommand(context: $0).check() }
 
     nonisolated static let group = Command(

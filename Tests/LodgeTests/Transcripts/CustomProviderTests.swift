@@ -2,6 +2,7 @@ import Foundation
 import HTTPExchange
 import LoopbackHTTP
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import CommandLineKit
@@ -38,6 +39,7 @@ import Testing
         let issuer = "\(terminal.provider.issuer)"
         let secret = terminal.folder.appending(path: "secret")
         try "s".write(to: secret, atomically: true, encoding: .utf8)
+        let certificate = try SampleCertificate.path("app.pem")
         #expect(ProviderAddition.command.spec.examples.count >= 4)
         for example in ProviderAddition.command.spec.examples {
             let words = example.line.split(separator: " ").dropFirst().map { word -> String in
@@ -45,6 +47,7 @@ import Testing
                 case "https://id.example": issuer
                 case "URL": "\(issuer)/scim/v2"
                 case "FILE": secret.path
+                case "app.pem": certificate
                 case "ID": "lodge"
                 default: String(word)
                 }

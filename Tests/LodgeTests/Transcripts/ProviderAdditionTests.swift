@@ -3,6 +3,7 @@ import HTTPExchange
 import LocalProvider
 import OAuth2AccountStore
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import CommandLineKit
@@ -94,6 +95,43 @@ import Testing
         let type = try #require(try Settings(contentsOf: terminal.settings)["github"])
         #expect(type.preset == "github" && type.clientSecret == .environment("GITHUB_SECRET"))
         #expect(try mode(terminal.settings) == 0o644, "the name of a variable is not a secret")
+    }
+
+    @Test func `providers add --certificate writes the paths, and prints the thumbprint to compare`() async throws {
+        let terminal = try await Terminal()
+        let words = ["providers", "add", "entra-workload", "--set", "tenant=contoso.com", "--client-id", "c1"]
+        let pem = try SampleCertificate.path("app.pem")
+        let add = await terminal.run(words: words + ["--certificate", pem, "--chain"])
+        #expect(add.status == 0, "\(add.errors)")
+        #expect(add.errors.contains(try SampleCertificate.thumbprint("app.pem", "sha1")), "\(add.errors)")
+        let type = try #require(try Settings(contentsOf: terminal.settings)["entra-workload"])
+        var credential = CertificateCredential(files: .pem(certificate: pem, key: nil))
+        credential.includesChain = true
+        #expect(type.clientAssertion == .certificate(credential) && type.clientSecret == nil)
+        #expect(type.provider == .authority("https://login.microsoftonline.com/contoso.com"))
+        #expect(type.scope.tokens == ["https://graph.microsoft.com/.default"])
+        #expect(await terminal.run("providers", "remove", "entra-workload").status == 0)
+
+        let pfx = try SampleCertificate.path("app.pfx")
+        let protected = await terminal.run(
+            words: words + ["--certificate", pfx, "--certificate-password-env", "APP_PASSWORD"])
+        #expect(protected.status == 0 && !protected.errors.contains("thumbprint"), "\(protected.errors)")
+        let second = try #require(try Settings(contentsOf: terminal.settings)["entra-workload"])
+        var file = CertificateCredential(files: .pkcs12(pfx))
+        file.password = .environment("APP_PASSWORD")
+        #expect(second.clientAssertion == .certificate(file))
+        #expect(await terminal.run("providers", "remove", "entra-workload").status == 0)
+
+        for (options, status, reason) in [
+            (["--certificate", try SampleCertificate.path("expired.pem")], Int32(8), "expired at 2021-01-01"),
+            (["--certificate", try SampleCertificate.path("weak.pem")], 8, "1024 bits"),
+            (["--certificate", pfx], 8, "a PKCS #12 file with a password"), (["--chain"], 2, "requires --certificate"),
+            (["--certificate", pfx, "--key", pem], 2, "--key cannot be combined with a PKCS #12 file"),
+        ] {
+            let rejected = await terminal.run(words: words + options)
+            #expect(rejected.status == status && rejected.errors.contains(reason), "\(rejected.errors)")
+            #expect(try Settings(contentsOf: terminal.settings)["entra-workload"] == nil)
+        }
     }
 
     @Test(arguments: [

@@ -1,0 +1,70 @@
+import Foundation
+import HTTPExchange
+import LodgePlatform
+import OAuth2AccountStore
+import ProviderSettings
+import StoreTestSupport
+import TestSupport
+import Testing
+
+@testable import Diagnostics
+
+/// The certificates of clients in the results of both checks.
+@Suite struct ClientCertificateTests {
+    /// The end of the certificate, 2126-01-01.
+    private static let end = 4_922_899_200.0
+
+    private func type(_ file: String = "app.pem") throws -> AccountType {
+        var type = try TestStore.type()
+        type.clientAssertion = .certificate(
+            CertificateCredential(files: .pem(certificate: try SampleCertificate.path(file), key: nil)))
+        return type
+    }
+
+    private func dependencies(days: Double) -> Dependencies {
+        let transport = NetworkDiagnosisTests.Answers { _ in HTTPResponse(status: 503) }
+        var dependencies = Dependencies(transport: transport, environment: [:])
+        dependencies.now = { Date(timeIntervalSince1970: Self.end - days * 86_400) }
+        return dependencies
+    }
+
+    @Test(arguments: [
+        (400.5, "expires in 400 days", false), (31.5, "expires in 31 days", false), (30.5, "expires in 30 days", true),
+        (1.5, "expires in 1 day;", true), (0.5, "expires within a day", true),
+    ])
+    func `both checks show the certificate, with a warning in the last 30 days`(
+        days: Double, remaining: String, isWarning: Bool
+    ) async throws {
+        let (type, dependencies) = (try type(), dependencies(days: days))
+        let report = try await ProviderReport.check(type, dependencies: dependencies)
+        let finding = try #require(report.findings.first)
+        #expect(finding.subject == "certificate" && finding.state == (isWarning ? .warning : .ok))
+        var diagnosis = Diagnosis()
+        diagnosis.checkSettings(try Settings(types: [type]), [type], dependencies, type: nil)
+        let finding2 = try #require(
+            diagnosis.findings.first { $0.subject == type.name && $0.detail.contains("CN=app") })
+        #expect(finding2.check == .settings && finding2.state == (isWarning ? .warning : .ok))
+        for (detail, remedy) in [(finding.detail, finding.remedy), (finding2.detail, finding2.remedy)] {
+            #expect(detail.contains("CN=app, O=Contoso") && detail.contains(remaining), "\(detail)")
+            for digest in ["sha1", "sha256"] {
+                #expect(detail.contains(try SampleCertificate.thumbprint("app.pem", digest)), "\(detail)")
+            }
+            #expect((remedy != nil) == isWarning)
+        }
+    }
+
+    @Test(arguments: ["expired.pem", "weak.pem", "absent.pem"])
+    func `an unusable certificate is a problem of the settings`(file: String) async throws {
+        var type = try type()
+        let folder = try SampleCertificate.path("app.pem").dropLast("app.pem".utf8.count)
+        type.clientAssertion = .certificate(
+            CertificateCredential(files: .pem(certificate: "\(folder)\(file)", key: nil)))
+        let dependencies = dependencies(days: 400)
+        let report = try await ProviderReport.check(type, dependencies: dependencies)
+        #expect(report.findings.map(\.subject) == ["certificate"] && report.problems.count == 1)
+        #expect(report.failure?.kind == .settings && report.failure?.reason.contains(file) == true)
+        var diagnosis = Diagnosis()
+        diagnosis.checkSettings(try Settings(types: [type]), [type], dependencies, type: nil)
+        #expect(diagnosis.problems.contains { $0.failure?.reason.contains(file) == true })
+    }
+}
