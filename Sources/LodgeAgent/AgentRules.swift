@@ -14,7 +14,7 @@ package enum AgentRules {
 
     /// What the output of `token` depends on.
     package static let outputKey = OutputKeyRule(
-        variables: ["LODGE_", "XDG_", "HOME="], pathOptions: ["--se", "--st", "--ca"],
+        variables: ["LODGE_", "XDG_", "HOME=", "AZURE_"], pathOptions: ["--se", "--st", "--ca"],
         pathVariables: ["LODGE_SETTINGS=", "LODGE_STORE=", "LODGE_CA_FILE="])
 
     /// The variables of the agent for its workers: the program that asks the user for permission.

@@ -142,3 +142,49 @@ func `a challenge without readable claims has no claims`(field: String) {
     await #expect(throws: NoSuchAccount.self) { try await nowhere.users(matching: query).collected() }
     await #expect(throws: NoSuchAccount.self) { try await nowhere.me() }
 }
+
+// MARK: Applications
+
+/// Returns a client of an application, and the discarded tokens.
+private func application(_ transport: ScriptedTransport) throws -> (client: DirectoryClient, discarded: Log<String>) {
+    let tokens = Log<Int>()
+    let discarded = Log<String>()
+    var client = try client(transport) { _ in
+        tokens.append(1)
+        return "token \(tokens.all.count)"
+    }
+    client.isApplication = true
+    client.discard = { token, claims in discarded.append("\(token) \(claims)") }
+    return (client, discarded)
+}
+
+@Test func `an application has no signed-in user, and no request is sent`() async throws {
+    let transport = ScriptedTransport([])
+    let (client, _) = try application(transport)
+    let error = try await failure { try await GraphDirectory(client: client).me() }
+    #expect(error?.kind == .notSupported && error?.message?.contains("application") == true)
+    #expect(transport.requests.isEmpty)
+}
+
+@Test func `a second claims challenge blocks an application, and its new token is discarded`() async throws {
+    let transport = ScriptedTransport([challenged(), challenged()])
+    let (client, discarded) = try application(transport)
+    let error = try await failure { try await GraphDirectory(client: client).user("1") }
+    #expect(error?.kind == .blockedByPolicy && error?.remedy == .askAdministrator(permissions: []))
+    #expect(discarded.all == ["token 2 \(claims)"])
+    #expect(transport.requests.count == 2)
+}
+
+@Test func `a 403 of an application names the application permission`() async throws {
+    let transport = ScriptedTransport { _ in .failure(403, code: "Authorization_RequestDenied") }
+    let (client, _) = try application(transport)
+    let users = try await failure { try await GraphDirectory(client: client).users(matching: query).collected() }
+    #expect(users?.kind == .notPermitted(permissions: ["User.Read.All"]))
+    #expect(users?.remedy == .grantToApplication(permissions: ["User.Read.All"]))
+    #expect(users?.description.contains("the application permission User.Read.All") == true)
+    #expect(
+        client.dialect.applicationPermissions(["GroupMember.Read.All", "Directory.Read.All"]) == [
+            "GroupMember.Read.All"
+        ])
+    #expect(client.dialect.applicationPermissions(["User.ReadBasic.All", "User.Read.All"]) == ["User.Read.All"])
+}
