@@ -66,8 +66,11 @@ with open(files["chain.pem"], encoding="ascii") as file:
     text = file.read()
 key = text[text.index("-----BEGIN PRIVATE KEY"):text.index("-----END PRIVATE KEY-----") + 26]
 chain = text.replace(key, "")
+with open(files["thumbprints.json"], encoding="ascii") as file:
+    # Without a thumbprint, MSAL sends only the first certificate.
+    thumbprint = json.load(file)["chain.pem"]["sha1"]
 run("MSAL, PKCS #12", with_msal("app", {"private_key_pfx_path": files["app.pfx"], "passphrase": password}))
-run("MSAL, chain", with_msal("chained", {"private_key": key, "public_certificate": chain}))
+run("MSAL, chain", with_msal("chained", {"private_key": key, "thumbprint": thumbprint, "public_certificate": chain}))
 run("MSAL, foreign certificate", with_msal("app", {"private_key_pfx_path": files["chain.pfx"], "passphrase": password}))
 run("azure-identity, PEM", with_azure("app", files["app.pem"]))
 run("azure-identity, PKCS #12", with_azure("app", files["app.pfx"], password=password))
