@@ -9,6 +9,9 @@ let package = Package(
         .library(name: "OAuth2AccountStore", targets: ["OAuth2AccountStore"]),
         .library(name: "OAuth2AccountStoreTesting", targets: ["OAuth2AccountStoreTesting"]),
         .library(name: "FoundationTransport", targets: ["FoundationTransport"]),
+        .library(name: "URLSessionHTTP", targets: ["URLSessionHTTP"]),
+        .library(name: "AccountStoreUI", targets: ["AccountStoreUI"]),
+        .library(name: "AppleSignIn", targets: ["AppleSignIn"]),
         .library(name: "HTTPExchange", targets: ["HTTPExchange"]),
         .library(name: "CurlHTTP", targets: ["CurlHTTP"]),
         .library(name: "LocalProvider", targets: ["LocalProvider"]),
@@ -46,10 +49,21 @@ let package = Package(
         .target(name: "LodgePlatform"),
         .target(name: "HTTPExchange", dependencies: ["LodgePlatform", "StrictJSON"]),
         .target(name: "CurlHTTP", dependencies: ["CLodgeCurl", "HTTPExchange", "LodgePlatform"]),
-        .target(name: "JOSE", dependencies: ["LodgePlatform", "CLodgeOpenSSL", "StrictJSON"]),
+        .target(name: "URLSessionHTTP", dependencies: ["HTTPExchange", "LodgePlatform"]),
+        // On Apple platforms it uses CryptoKit and Security.
+        .target(
+            name: "JOSE",
+            dependencies: [
+                "LodgePlatform", "StrictJSON", .target(name: "CLodgeOpenSSL", condition: .when(platforms: [.linux])),
+            ]),
         .target(name: "LoopbackHTTP", dependencies: ["LodgePlatform", "HTTPExchange"]),
         .target(name: "OAuth2Protocol", dependencies: ["LodgePlatform", "HTTPExchange", "JOSE", "StrictJSON"]),
-        .target(name: "SealedStorage", dependencies: ["CLodgeSQLite", "JOSE", "LodgePlatform"]),
+        // On Apple platforms it uses the SQLite of the SDK.
+        .target(
+            name: "SealedStorage",
+            dependencies: [
+                "JOSE", "LodgePlatform", .target(name: "CLodgeSQLite", condition: .when(platforms: [.linux])),
+            ]),
         .target(name: "AccountKeys", dependencies: ["JOSE", "LodgePlatform", "SealedStorage", "StrictJSON"]),
         .target(
             name: "ProviderSettings",
@@ -58,8 +72,10 @@ let package = Package(
         .target(
             name: "OAuth2AccountStore",
             dependencies: [
-                "AccountKeys", "CurlHTTP", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2Protocol", "LodgePlatform",
+                "AccountKeys", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2Protocol", "LodgePlatform",
                 "ProviderSettings", "SealedStorage", "StrictJSON",
+                .target(name: "CurlHTTP", condition: .when(platforms: [.linux])),
+                .target(name: "URLSessionHTTP", condition: .when(platforms: [.macOS, .iOS])),
             ]),
         .target(
             name: "FleetStorage", dependencies: ["JOSE", "LodgePlatform", "SealedStorage"],
@@ -79,7 +95,10 @@ let package = Package(
             dependencies: ["LodgePlatform", "HTTPExchange", "JOSE", "LoopbackHTTP", "StrictJSON"]),
         .target(
             name: "FoundationTransport",
-            dependencies: ["LodgePlatform", "HTTPExchange", "OAuth2Protocol", "OAuth2AccountStore"]),
+            dependencies: ["LodgePlatform", "HTTPExchange", "OAuth2Protocol", "OAuth2AccountStore", "URLSessionHTTP"]),
+        // Empty on systems without AuthenticationServices.
+        .target(name: "AppleSignIn", dependencies: ["LodgePlatform", "OAuth2AccountStore"]),
+        .target(name: "AccountStoreUI", dependencies: ["OAuth2AccountStore"]),
         .target(
             name: "OAuth2AccountStoreTesting",
             dependencies: [
@@ -92,7 +111,7 @@ let package = Package(
         .executableTarget(
             name: "lodge",
             dependencies: [
-                "AgentProtocol", "CLodgeAgent", "CommandLineKit", "Diagnostics", "DirectorySearch",
+                "AgentProtocol", "CLodgeAgent", "CommandLineKit", "CurlHTTP", "Diagnostics", "DirectorySearch",
                 "FleetStorage", "HTTPExchange", "JOSE", "LocalProvider", "LodgeAgent", "LoopbackHTTP",
                 "OAuth2Protocol",
                 "OAuth2AccountStore", "LodgePlatform", "StrictJSON", "TerminalBrowser",
@@ -188,11 +207,17 @@ let package = Package(
             name: "OAuth2AccountStoreTestingTests",
             dependencies: ["HTTPExchange", "OAuth2Protocol", "OAuth2AccountStore", "OAuth2AccountStoreTesting"]),
         .testTarget(
+            name: "URLSessionHTTPTests",
+            dependencies: ["HTTPExchange", "LoopbackHTTP", "TestSupport", "URLSessionHTTP"]),
+        .testTarget(
             name: "FoundationTransportTests",
             dependencies: [
                 "FoundationTransport", "HTTPExchange", "LocalProvider", "LoopbackHTTP", "OAuth2AccountStore",
                 "OAuth2AccountStoreTesting", "TestSupport",
             ]),
+        .testTarget(
+            name: "AccountStoreUITests",
+            dependencies: ["AccountStoreUI", "OAuth2AccountStore", "OAuth2AccountStoreTesting", "TestSupport"]),
         .testTarget(
             name: "FleetStorageTests",
             dependencies: [

@@ -4,9 +4,9 @@ import JOSE
 
 /// The possible locations of a store's key, and the parameters for loading it.
 ///
-/// Without a ``choice``, an existing store uses its saved location, and a new store the key file. The key file is the
-/// only default, because it also works without a desktop session, for `cron` and over SSH. It protects only copies of
-/// the database. For more protection, choose another location once: the store saves it.
+/// Without a ``choice``, an existing store uses its saved location, and a new store the key file, in an app for Apple
+/// platforms the Keychain. The key file also works without a desktop session, for `cron` and over SSH. It protects only
+/// copies of the database. For more protection, choose another location once: the store saves it.
 public struct KeyLocations: Sendable {
     /// The store's folder, for the key file.
     public var directory: StoreLocation
@@ -23,6 +23,8 @@ public struct KeyLocations: Sendable {
     public var keyLabel = "Key of the accounts"
     /// Whether the desktop may prompt the user to unlock the keyring.
     public var allowsPrompts = true
+    /// The options of the Keychain.
+    package var keychain = KeychainOptions()
     /// The time limit of a call to the keyring.
     package var keyringTimeLimit: Duration = .seconds(15)
     /// The time limit of a call to the keyring if the desktop may prompt the user.
@@ -67,7 +69,7 @@ public struct KeyLocations: Sendable {
                     location: "the key in the Keychain", reason: "this system has no Keychain",
                     hint: "choose secret-service, key-file, passphrase or fd")
             }
-            return makeKey(try await identity(storage, makesIdentity), keyLabel)
+            return makeKey(try await identity(storage, makesIdentity), keyLabel, keychain)
         }
     }
 

@@ -1,17 +1,30 @@
 import LodgePlatform
 
+/// The options of a key in the Keychain of Apple platforms.
+package struct KeychainOptions: Sendable, Equatable {
+    /// The access group of apps of one team and their extensions; `nil` for the app's own group.
+    package var accessGroup: String?
+    /// Whether the key can be read while the device is locked, after its first unlock. A background refresh needs it.
+    package var isReadableWhenLocked = true
+    /// Whether to use the file-based keychain of macOS, for programs without entitlements.
+    package var usesFileBasedKeychain = false
+
+    package init() {}
+}
+
 #if canImport(Security)
     import Foundation
     import JOSE
     import Security
 
-    /// The key in the Keychain of macOS or iOS, only on this device and readable after its first unlock.
+    /// The key in the Keychain of macOS or iOS, only on this device.
     ///
-    /// The project's checks run on Linux only, so no test has run this code.
+    /// Only stand-ins for the Security framework have run this code.
     package actor KeychainKey: KeyCustody {
         /// The identifier that distinguishes this store's key from the keys of other stores.
         package nonisolated let identity: String
         private let label: String
+        private let options: KeychainOptions
         private let thread = SerialThread()
         private static let service = "oauth2-account-store"
 
@@ -21,9 +34,10 @@ import LodgePlatform
         /// Creates access to the key of the store with this identity.
         ///
         /// - Parameter label: The name of the key in the list of the Keychain.
-        package init(identity: String, label: String) {
+        package init(identity: String, label: String, options: KeychainOptions = KeychainOptions()) {
             self.identity = identity
             self.label = label
+            self.options = options
         }
 
         /// The text "the key in the Keychain".
@@ -33,10 +47,14 @@ import LodgePlatform
         package nonisolated var choice: KeyCustodyChoice? { .keychain }
 
         private var query: [String: Any] {
-            [
+            var query: [String: Any] = [
                 kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: Self.service,
                 kSecAttrAccount as String: identity,
             ]
+            // Without it, macOS uses the file-based keychain, which ignores the protection and the access group.
+            if !options.usesFileBasedKeychain { query[kSecUseDataProtectionKeychain as String] = true }
+            if let group = options.accessGroup { query[kSecAttrAccessGroup as String] = group }
+            return query
         }
 
         /// Returns the key, or `nil` if the Keychain has no key for this identity.
@@ -71,7 +89,10 @@ import LodgePlatform
             var item = query
             item[kSecValueData as String] = Data(key.bytes)
             item[kSecAttrLabel as String] = label
-            item[kSecAttrAccessible as String] = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
+            // Only on this device: neither a backup nor iCloud contains the key.
+            item[kSecAttrAccessible as String] =
+                options.isReadableWhenLocked
+                ? kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly : kSecAttrAccessibleWhenUnlockedThisDeviceOnly
             let status = SecItemAdd(item as CFDictionary, nil)
             if status == errSecSuccess { return nil }
             if status == errSecDuplicateItem, let existing = try self.key() { return existing }
@@ -89,7 +110,9 @@ import LodgePlatform
             let text = SecCopyErrorMessageString(status, nil) as String? ?? "error \(status)"
             let hint: Hint =
                 switch status {
-                case errSecInteractionNotAllowed: "unlock the Keychain (security unlock-keychain), and try again"
+                case errSecInteractionNotAllowed: "the Keychain is locked: unlock the device, and try again"
+                case errSecMissingEntitlement:
+                    "add the keychain entitlement and the access group to the program, or choose the file-based keychain or a key file"
                 case errSecUserCanceled: "try again, and allow it when the system asks"
                 case errSecAuthFailed: "allow this program in Keychain Access, and try again"
                 default: "check that Keychain Access works, and try again"
@@ -97,15 +120,53 @@ import LodgePlatform
             return error(text, "\(hint); the key is unchanged")
         }
     }
+
+    extension KeyLocations {
+        /// The access group of the Keychain for apps of one team and their extensions. `nil` is the app's own group.
+        ///
+        /// Then save the store in the container of an app group, with `StoreLocation(_:)`.
+        public var keychainAccessGroup: String? {
+            get { keychain.accessGroup }
+            set { keychain.accessGroup = newValue }
+        }
+
+        /// Whether the app can read the key while the device is locked, after its first unlock. The default is `true`: a
+        /// refresh in the background needs it.
+        public var isKeychainReadableWhenLocked: Bool {
+            get { keychain.isReadableWhenLocked }
+            set { keychain.isReadableWhenLocked = newValue }
+        }
+
+        /// Whether to use the file-based keychain of macOS. The default is `false`.
+        ///
+        /// Command-line programs without entitlements cannot use the other one. It has no access groups, and its keys can
+        /// be in backups.
+        public var usesFileBasedKeychain: Bool {
+            get { keychain.usesFileBasedKeychain }
+            set { keychain.usesFileBasedKeychain = newValue }
+        }
+    }
 #endif
 
 /// The Keychain, on systems that have one.
-enum Keychain {
+package enum Keychain {
     #if canImport(Security)
-        static let makeKey: (@Sendable (_ identity: String, _ label: String) -> any KeyCustody)? = {
-            KeychainKey(identity: $0, label: $1)
+        static let makeKey: (@Sendable (_ identity: String, _ label: String, KeychainOptions) -> any KeyCustody)? = {
+            KeychainKey(identity: $0, label: $1, options: $2)
+        }
+
+        /// The key location of a new store: the Keychain for an app, and the key file for other programs on macOS.
+        package static var defaultChoice: KeyCustodyChoice {
+            #if os(macOS)
+                ["app", "appex"].contains(Bundle.main.bundleURL.pathExtension) ? .keychain : .keyFile
+            #else
+                .keychain
+            #endif
         }
     #else
-        static let makeKey: (@Sendable (_ identity: String, _ label: String) -> any KeyCustody)? = nil
+        static let makeKey: (@Sendable (_ identity: String, _ label: String, KeychainOptions) -> any KeyCustody)? = nil
+
+        /// The key location of a new store: the key file.
+        package static let defaultChoice = KeyCustodyChoice.keyFile
     #endif
 }

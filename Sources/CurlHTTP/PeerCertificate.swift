@@ -2,21 +2,7 @@ import LodgePlatform
 import HTTPExchange
 internal import CLodgeCurl
 
-/// A certificate that a server presents at the start of a TLS connection, trusted or not.
-///
-/// It shows whether a proxy intercepts the connection: the issuer is then the proxy's.
-public struct PeerCertificate: Sendable, Equatable {
-    /// The subject, such as `CN = login.example.com`. Untrusted text: escape control characters before showing it.
-    public var subject: String
-    /// The issuer, in the same form.
-    public var issuer: String
-
-    /// Creates a certificate.
-    package init(subject: String, issuer: String) {
-        self.subject = subject
-        self.issuer = issuer
-    }
-
+extension PeerCertificate {
     /// Returns the certificates that the server of a URL presents, its own first; empty if libcurl cannot report them.
     ///
     /// Only opens a TLS connection, through the proxy of the environment if there is one. It verifies no certificate,

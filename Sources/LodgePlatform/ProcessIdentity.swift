@@ -26,7 +26,16 @@ package struct ProcessStatus: Sendable, Equatable {
     /// Whether a signal stopped it.
     package let isStopped: Bool
 
-    #if canImport(Darwin)
+    #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
+        /// Creates the status of the process with an ID, or returns `nil` if this app cannot see it. These systems do
+        /// not report start times.
+        package init?(of id: Int32) {
+            guard kill(id, 0) == 0 else { return nil }
+            identity = ProcessIdentity(id: id, start: 0)
+            name = ""
+            isStopped = false
+        }
+    #elseif canImport(Darwin)
         /// Creates the status of the process with an ID, or returns `nil` if it does not exist.
         package init?(of id: Int32) {
             var found = proc_bsdinfo()

@@ -1,7 +1,6 @@
 // Re-exported, so that a client that imports OAuth2AccountStore can name every type of its API.
 
 @_exported import AccountKeys
-@_exported import CurlHTTP
 @_exported import HTTPExchange
 @_exported import OAuth2Protocol
 @_exported import ProviderSettings

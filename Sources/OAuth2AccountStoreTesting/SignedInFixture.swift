@@ -30,7 +30,7 @@ public final class SignedInFixture: Sendable {
     /// - Parameters:
     ///   - user: The user principal name of a sample user. The default is `ada@contoso.example`.
     ///   - configuration: The settings of the provider. `clock` replaces its clock.
-    ///   - transport: The transport of the store. The default is `CurlTransport`.
+    ///   - transport: The transport of the store. The default is the transport of the system.
     ///   - clock: The clock of store and provider.
     /// - Throws: `LoopbackError` if no port is free; `AccountStoreError` and `ApprovalError` if the sign-in fails.
     public init(
@@ -47,13 +47,14 @@ public final class SignedInFixture: Sendable {
                 "scopes": ["openid", "profile", "offline_access", "User.Read", "User.ReadBasic.All"],
             ]
             let settings = JSONValue.object(["types": .object(["local": .object(type)])])
-            let transport = transport ?? CurlTransport()
+            let direct = SystemTransport.make()
+            let transport = transport ?? direct
             let store = try await InMemoryStore.open(
                 settings: try Settings(bytes: settings.serialized(), source: "the scene"),
                 dependencies: .testing(transport: transport, clock: clock))
             let prepared = try await store.prepareSignIn(to: Self.typeName)
             // No program listens at the redirect URI: pass the provider's redirect to the store directly.
-            let redirect = try await Approval(as: user).redirect(approving: prepared.url, transport: CurlTransport())
+            let redirect = try await Approval(as: user).redirect(approving: prepared.url, transport: direct)
             account = try await store.handleRedirect(redirect)
             self.store = store
             self.provider = provider

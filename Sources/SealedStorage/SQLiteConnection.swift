@@ -1,11 +1,19 @@
 import LodgePlatform
-import CLodgeSQLite
+
+// The SDKs of Apple have this module, so that a build for iOS contains no path of the build machine.
+#if canImport(SQLite3)
+    import SQLite3
+#else
+    import CLodgeSQLite
+#endif
 
 /// A connection to a SQLite file, for one thread at a time. It closes with the last reference.
 package final class SQLiteConnection {
     private var database: OpaquePointer?
     private var statements: [String: OpaquePointer] = [:]
     package let path: String
+    /// SQLITE_TRANSIENT, a cast that Swift does not import: SQLite copies the bytes.
+    private static let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     package init(path: String) throws(StorageError) {
         self.path = path
@@ -129,12 +137,12 @@ package final class SQLiteConnection {
             var text = text
             return text.withUTF8 { bytes in
                 bytes.withMemoryRebound(to: CChar.self) {
-                    csqlite_bind_text(statement, index, $0.baseAddress, Int32(clamping: $0.count))
+                    sqlite3_bind_text(statement, index, $0.baseAddress, Int32(clamping: $0.count), Self.copies)
                 }
             }
         case .blob(let bytes):
             guard !bytes.isEmpty else { return sqlite3_bind_zeroblob(statement, index, 0) }
-            return csqlite_bind_blob(statement, index, bytes, Int32(clamping: bytes.count))
+            return sqlite3_bind_blob(statement, index, bytes, Int32(clamping: bytes.count), Self.copies)
         case .null: return sqlite3_bind_null(statement, index)
         }
     }

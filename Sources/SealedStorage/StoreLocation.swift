@@ -13,7 +13,7 @@ public struct StoreLocation: Sendable, Equatable {
     /// Creates the user's default location for an application.
     ///
     /// It is `$XDG_DATA_HOME/<application>` or `~/.local/share/<application>`, on Apple platforms
-    /// `~/Library/Application Support/<application>`.
+    /// `~/Library/Application Support/<application>`, which backups exclude.
     ///
     /// If the environment has no home folder, or the identifier is not one part of a path, the path is empty, and the
     /// store cannot be opened: it never writes to the current folder.
@@ -87,5 +87,6 @@ public struct StoreLocation: Sendable, Equatable {
             throw .system(error.code, location: error.path, doing: "making the store's directory")
         }
         OwnerOnlyFile.syncDirectory(of: path)
+        BackupExclusion.exclude(path)
     }
 }

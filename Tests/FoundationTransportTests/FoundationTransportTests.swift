@@ -80,17 +80,6 @@ import Testing
         #expect(gone?.kind == .cannotConnect && gone.map { !"\($0)".contains("hidden") } == true)
     }
 
-    @Test func `a request with pinned keys or a CA file is not sent`() async throws {
-        let url = try #require(URL(string: "https://127.0.0.1:1/"))
-        let pin = try #require(PublicKeyPin(Data(repeating: 7, count: 32).base64EncodedString()))
-        for trust in [ServerTrust(pinnedKeys: [pin]), ServerTrust(caFile: "/ca.pem")] {
-            var request = HTTPRequest(.get, url)
-            request.trust = trust
-            let error = await #expect(throws: HTTPTransportError.self) { try await URLSessionTransport().send(request) }
-            #expect(error?.kind == .tls && error?.reason.contains("CurlTransport") == true)
-        }
-    }
-
     @Test func `the timeout includes all redirects`() async throws {
         let server = try LoopbackListener { _ in
             try? await Task.sleep(for: .milliseconds(300))
@@ -102,22 +91,6 @@ import Testing
         request.timeout = .seconds(2)
         let error = await #expect(throws: HTTPTransportError.self) { try await URLSessionTransport().send(request) }
         #expect(error?.kind == .timedOut)
-    }
-
-    @Test(.timeLimit(.scaled(minutes: 5))) func `an exchange that completed before it was registered ends`()
-        async throws
-    {
-        let exchanges = SessionExchanges()
-        let url = try #require(URL(string: "http://127.0.0.1:1/"))
-        let session = URLSession(configuration: .ephemeral)
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: url)
-        exchanges.urlSession(session, task: task, didCompleteWithError: URLError(.cancelled))
-        await #expect(throws: CancellationError.self) {
-            try await withCheckedThrowingContinuation {
-                exchanges.begin(task.taskIdentifier, limit: 1, url, $0)
-            }
-        }
     }
 
     @Test(arguments: [0, -1, .infinity, .nan, .greatestFiniteMagnitude, 1e300] as [TimeInterval])

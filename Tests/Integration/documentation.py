@@ -14,7 +14,7 @@ from world import eventually
 
 # The libraries for programs: the first page lists them, and the page of each has an example in code.
 LIBRARIES = ("OAuth2AccountStore", "DirectorySearch", "FleetStorage", "OAuth2AccountStoreTesting", "LocalProvider", "HTTPExchange", "CurlHTTP",
-             "FoundationTransport")
+             "URLSessionHTTP", "FoundationTransport", "AccountStoreUI")
 SITE = []
 
 

@@ -29,7 +29,7 @@ public struct Dependencies: Sendable {
     public var environment: [String: String]
     /// Returns the certificates that the server of a URL presents, trusted or not, for diagnostics.
     public var peerCertificates: @Sendable (URL) async throws -> [PeerCertificate] = {
-        try await PeerCertificate.chain(of: $0)
+        try await SystemTransport.peerCertificates(of: $0)
     }
     /// Opens a URL in the user's browser.
     public var openBrowser: @Sendable (URL) async throws -> Void
@@ -58,15 +58,16 @@ public struct Dependencies: Sendable {
         transport: @escaping @Sendable (_ caFile: String?) -> any HTTPTransport
     ) {
         self.transport = transport
-        certifiedTransport = { CurlTransport(caFile: $0, clientCertificate: $1) }
+        certifiedTransport = { SystemTransport.make(caFile: $0, clientCertificate: $1) }
         self.environment = environment
         openBrowser = { try await Browser.open($0, environment: environment) }
     }
 
-    /// The dependencies of a program: libcurl, and the clock, the randomness and the browser of the system.
+    /// The dependencies of a program: the clock, the randomness and the browser of the system, and `URLSession` on Apple
+    /// platforms, libcurl on other systems.
     public static var system: Dependencies {
-        let standard = CurlTransport()
-        return Dependencies { caFile in caFile.map { CurlTransport(caFile: $0) } ?? standard }
+        let standard = SystemTransport.make()
+        return Dependencies { caFile in caFile.map { SystemTransport.make(caFile: $0) } ?? standard }
     }
 }
 

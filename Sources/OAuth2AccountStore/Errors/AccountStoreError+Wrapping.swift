@@ -35,23 +35,12 @@ extension AccountStoreError {
     static func callback(_ error: any Error, what: String) -> AccountStoreError {
         switch error {
         case is AccountStoreError, is CancellationError, is BrowserError: wrapping(error, what: what)
-        case _ where isCancelledSession(error): cancelled(what)
+        case _ where WebSessionError.isCancellation(error): cancelled(what)
         default:
             AccountStoreError(
                 .callback, what: what, reason: "a function of the program failed with \(type(of: error))",
                 remedy: .nothing, underlyingError: error)
         }
-    }
-
-    /// Returns whether the user closed an `ASWebAuthenticationSession`. It compares the domain and the code, so that
-    /// the store need not link AuthenticationServices.
-    private static func isCancelledSession(_ error: any Error) -> Bool {
-        #if canImport(Darwin)
-            let error = error as NSError
-            return error.domain == "com.apple.AuthenticationServices.WebAuthenticationSession" && error.code == 1
-        #else
-            return false
-        #endif
     }
 
     static func unknownAccount(_ id: Account.ID) -> AccountStoreError {

@@ -48,7 +48,7 @@ struct KeyLoader {
                 hint: "restore it from a copy, or \(StorageRemedy.chooseStore(.other)); the store is unchanged")
         }
         let record = try await KeyLocationRecord.read(storage)
-        let choice = given == nil ? locations.choice ?? record?.current ?? .keyFile : given?.choice
+        let choice = given == nil ? locations.choice ?? record?.current ?? Keychain.defaultChoice : given?.choice
         // A start that was interrupted can have left a record.
         if let choice, choice.word != (record?.current ?? .keyFile).word {
             try await KeyLocationRecord(current: choice).save(storage)

@@ -47,7 +47,7 @@ struct AuthorizedRequest: Sendable {
             // After a redirect without the token, a 401 of another origin is not about the token.
             guard isReplayable, (head.url ?? url).hasOrigin(of: url) else { return response }
             if signed.isBound, case .follow(let limit) = request.redirects,
-                let next = try current.redirected(by: head, origin: CurlTransport.origin(of:))
+                let next = try current.redirected(by: head, origin: SystemTransport.origin(of:))
             {
                 // A proof is valid for one URL, so the next URL needs another proof.
                 redirects += 1

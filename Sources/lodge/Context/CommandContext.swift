@@ -1,3 +1,4 @@
+import CurlHTTP
 import AgentProtocol
 import CommandLineKit
 import LodgeAgent

@@ -1,3 +1,4 @@
+import CurlHTTP
 import AgentProtocol
 import OAuth2AccountStore
 import Synchronization

@@ -1,3 +1,4 @@
+import CurlHTTP
 import CommandLineKit
 import LodgePlatform
 import DirectorySearch

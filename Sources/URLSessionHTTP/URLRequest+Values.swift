@@ -43,7 +43,7 @@ extension URLRequest {
         guard let bytes = content.data else {
             throw HTTPTransportError(
                 .invalidRequest, host: request.url.host() ?? "",
-                reason: "The content of the request is not in memory; send it with CurlTransport.")
+                reason: "The content of the request is not in memory; send it with URLSessionTransport.")
         }
         httpBody = bytes
     }

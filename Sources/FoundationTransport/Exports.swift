@@ -1,0 +1,3 @@
+// Re-exported, so that a client that imports FoundationTransport can name the transport.
+
+@_exported import URLSessionHTTP

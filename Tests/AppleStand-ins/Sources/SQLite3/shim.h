@@ -1,0 +1,2 @@
+// SQLite, as the SDKs of Apple have it.
+#include <sqlite3.h>
