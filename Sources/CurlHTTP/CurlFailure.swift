@@ -126,7 +126,7 @@ extension CurlTransfer {
     private var concernsProxy: Bool {
         let words = errorWords.lowercased()
         let host = submission.plan.address.host.filter { $0 != "[" && $0 != "]" }
-        guard !submission.plan.address.isLoopback else { return false }
+        guard !submission.plan.address.isLocal else { return false }
         return words.contains("unsupported proxy") || (words.contains("failed to connect to") && !words.contains(host))
     }
 

@@ -55,7 +55,7 @@ extension CurlTransfer {
         set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         // An empty proxy also disables the environment variables: a proxy could read the traffic, and its loopback is a
         // different machine.
-        if plan.address.isLoopback { set(CURLOPT_PROXY, "") }
+        if plan.address.isLocal { set(CURLOPT_PROXY, "") }
         set(CURLOPT_CONNECTTIMEOUT_MS, plan.connectTimeout.milliseconds)
         if plan.address.scheme == "https" {
             require(certificates.apply(extent, to: handle))

@@ -37,7 +37,7 @@ struct CurlRequest: Sendable {
     ///
     /// - Parameter isStreamed: Whether the response is streamed.
     init(_ request: HTTPRequest, userAgent: String, isStreamed: Bool = false) throws(HTTPTransportError) {
-        address = try RequestAddress(request.url)
+        address = try RequestAddress(request.url, allowsLinkLocal: request.allowsLinkLocal)
         shownHost = request.url.shownHost
         method = request.method.rawValue
         content = request.content

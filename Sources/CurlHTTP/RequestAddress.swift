@@ -17,14 +17,16 @@ struct RequestAddress: Equatable {
     let text: String
     /// The unchanged path and query.
     let target: String
-    /// Whether the host is loopback.
-    let isLoopback: Bool
+    /// Whether the host is loopback, or a link-local address to which the request may go. No proxy is used then.
+    let isLocal: Bool
 
     /// Scheme, host and port: the scope of connections and credentials.
     var origin: String { "\(scheme)://\(host):\(port)" }
 
     /// Creates an address from a URL and checks the rules for sending.
-    init(_ url: URL) throws(HTTPTransportError) {
+    ///
+    /// - Parameter allowsLinkLocal: Whether the request may go to a link-local address by plain http.
+    init(_ url: URL, allowsLinkLocal: Bool = false) throws(HTTPTransportError) {
         let shown = url.shownHost
         func rejected(
             _ kind: HTTPTransportError.Kind = .invalidRequest, reason: String
@@ -43,8 +45,10 @@ struct RequestAddress: Equatable {
         port = parts.port
         self.text = text
         target = Self.target(of: text)
-        isLoopback = url.isLoopback && URL.isLoopbackHost(parts.host)
-        if scheme == "http" && !isLoopback {
+        isLocal =
+            url.isLoopback && URL.isLoopbackHost(parts.host)
+            || allowsLinkLocal && url.isLinkLocal && URL.isLinkLocalHost(parts.host)
+        if scheme == "http" && !isLocal {
             throw rejected(
                 .plainHTTPRefused,
                 reason: "Plain http is allowed only to this machine (127.0.0.1, [::1], localhost); use https.")

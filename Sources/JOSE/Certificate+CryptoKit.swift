@@ -16,4 +16,11 @@
         private static let unsupported = CertificateError(
             .certificate, "a file with a certificate and its key, which this version does not read on Apple platforms")
     }
+
+    extension JWK {
+        /// Creates no key: this system does not read keys in PEM.
+        package init(privateKeyPEM bytes: [UInt8]) throws(CertificateError) {
+            throw CertificateError(.key, "a key in PEM, which this version does not read on Apple platforms")
+        }
+    }
 #endif

@@ -91,7 +91,7 @@
             init(_ password: Secret?) { self.password = password }
         }
 
-        private static func key(pem bytes: [UInt8], _ password: Secret?) throws(CertificateError) -> KeyHandle {
+        fileprivate static func key(pem bytes: [UInt8], _ password: Secret?) throws(CertificateError) -> KeyHandle {
             let request = PasswordRequest(password)
             let pointer = withExtendedLifetime(request) {
                 withMemory(bytes) { input in
@@ -148,6 +148,20 @@
         }
 
         private static let missingPassword: Hint = "add password, with the name of an environment variable or a file"
+    }
+
+    extension JWK {
+        /// Creates an RSA key pair from PEM: PKCS #8 or PKCS #1, without encryption.
+        package init(privateKeyPEM bytes: [UInt8]) throws(CertificateError) {
+            ERR_clear_error()
+            defer { ERR_clear_error() }
+            let handle = try CertificateIdentity.key(pem: bytes, nil)
+            guard Self.rsaBitCounts.contains(handle.bitCount), let numbers = handle.rsaNumbers else {
+                throw CertificateError(
+                    .key, "not an RSA key of \(Self.rsaBitCounts.lowerBound) to \(Self.rsaBitCounts.upperBound) bits")
+            }
+            self.init(.rsa, nil, handle, isPrivate: true, ["n": numbers.n, "e": numbers.e])
+        }
     }
 
     /// An error of libcrypto's queue of the thread.

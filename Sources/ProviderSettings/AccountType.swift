@@ -78,7 +78,13 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     public var expectedIssuer: String?
     /// The endpoints in the settings. They have precedence over discovery.
     public var endpoints = Endpoints()
-    /// The client identifier.
+    /// The grant of a sign-in.
+    public var grant = Grant.authorizationCode
+    /// The managed identity, for the grant `managedIdentity`.
+    package var managedIdentity: ManagedIdentity?
+    /// The file of the grants `serviceAccount` and `externalAccount`.
+    package var googleAccount: GoogleAccount?
+    /// The client identifier. Empty for a grant without a registered client.
     public var clientID: String
     /// The client secret, for confidential clients.
     public var clientSecret: SecretSource?

@@ -17,7 +17,11 @@ extension ProviderPreset {
     }
 
     private func completed(_ type: AccountTypeDecoder) throws(SettingsError) -> JSONObject {
-        var own = name == WorkloadEnvironment.preset ? try WorkloadEnvironment.completed(type) : type.object
+        // A source of tokens has no client and no tenant.
+        let usesTokenSource = AccountTypeDecoder.grant(type.object).usesTokenSource
+        var own =
+            name == WorkloadEnvironment.preset && !usesTokenSource
+            ? try WorkloadEnvironment.completed(type) : type.object
         func missing(_ key: String, _ expected: String) -> SettingsError {
             type.error(
                 key, expected, "nothing", hint: "the preset \(name) needs it; \(SettingsRemedy.showPreset(name))")
@@ -27,7 +31,7 @@ extension ProviderPreset {
         for placeholder in placeholders {
             guard let value = own[placeholder.name] else {
                 // The placeholder is part of the preset's issuer.
-                guard placeholder.defaultValue == nil, !replacesIssuer else { continue }
+                guard placeholder.defaultValue == nil, !replacesIssuer, !usesTokenSource else { continue }
                 throw missing(placeholder.name, placeholder.meaning)
             }
             guard let text = value.string, Self.isAddressPart(text) else {
@@ -39,11 +43,23 @@ extension ProviderPreset {
         if let clientID = own["clientId"]?.string { values["clientId"] = clientID }
         // Public clients and clients with a key have no secret.
         let needsSecret = !["none", "private_key_jwt"].contains(own["clientAuthentication"]?.string)
+        let grant = AccountTypeDecoder.grant(own)
+        let presetGrant = AccountTypeDecoder.grant(self.type)
         for key in needs where own[key] == nil && (key != "clientSecret" || needsSecret) {
+            if usesTokenSource, ["clientId", "clientSecret"].contains(key) { continue }
             throw missing(key, Self.meaning(key, title))
         }
         for member in self.type.members where own[member.name] == nil {
+            guard
+                own["grant"] == nil
+                    || AccountTypeDecoder.inherits(member.name, grant: grant, fromGrant: presetGrant)
+            else { continue }
             if replacesIssuer, member.name == "issuer" || member.name == "authority" { continue }
+            if usesTokenSource, member.name == "issuer" || member.name == "authority",
+                placeholders.contains(where: { $0.defaultValue == nil && values[$0.name] == nil })
+            {
+                continue
+            }
             // A preset of a later version may have keys that this version does not know.
             guard AccountTypeDecoder.keys.contains(member.name) else { continue }
             own.append(member.name, filled(member.value, with: values))

@@ -192,16 +192,20 @@ struct AccountTypeDecoder: DictionaryDecoder {
         }
         let provider = try provider()
         let hasProvider = provider != .staticToken
+        let grant = try grant()
         let redirect: RedirectURI
-        let redirectText = hasProvider ? try text("redirectUri") : "http://127.0.0.1/callback"
+        let redirectText =
+            hasProvider && !grant.isOfApplication
+            ? try text("redirectUri") : try optionalText("redirectUri") ?? "http://127.0.0.1/callback"
         do throws(OAuth2Error) {
             redirect = try RedirectURI(redirectText)
         } catch {
             throw self.error("redirectUri", "a URI such as http://127.0.0.1/callback", error.description)
         }
         var type = AccountType(
-            name: name, provider: provider, clientID: hasProvider ? try clientID() : "", redirectURI: redirect,
-            scope: [])
+            name: name, provider: provider,
+            clientID: hasProvider && !grant.usesTokenSource ? try clientID() : "", redirectURI: redirect, scope: [])
+        type.grant = grant
         type.scopeSeparator = try choice("scopeSeparator", "\" \" or \",\"") ?? .space
         type.scope = try scope(separator: type.scopeSeparator)
         for endpoint in AccountType.Endpoints.all {
@@ -213,13 +217,14 @@ struct AccountTypeDecoder: DictionaryDecoder {
                 "expectedIssuer", "only endpoints",
                 "an issuer or an authority, which already names the issuer")
         }
-        if provider == .endpoints, type.endpoints.token == nil {
+        if provider == .endpoints, type.endpoints.token == nil, !grant.usesTokenSource {
             throw error("issuer", "an issuer, an authority or a tokenEndpoint", "none of the three")
         }
         try readClient(into: &type)
         try readRequests(into: &type)
         try readProtocol(into: &type)
         try readResource(into: &type)
+        try readGrant(into: &type)
         try readPresetKeys(into: &type)
         return type
     }
@@ -243,6 +248,7 @@ struct AccountTypeDecoder: DictionaryDecoder {
     /// Whether the dictionary has a provider, or a service that needs no provider.
     var hasProvider: Bool {
         ["authority", "issuer", "tokenEndpoint"].contains { object[$0] != nil } || isStaticToken
+            || Self.grant(object).usesTokenSource
     }
 
     private var isStaticToken: Bool {

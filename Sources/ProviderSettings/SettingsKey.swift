@@ -91,7 +91,24 @@ package struct SettingsKey: Sendable, Equatable {
         SettingsKey("provider", also: ["preset"], "string", #""github""#, "a preset with the values of all other keys"),
         SettingsKey(
             "clientId", also: ["clientID"], "string", #""00000000-0000-0000-0000-000000000000""#,
-            "required: the client that is registered with the provider"),
+            "the client that is registered with the provider; required for a sign-in of a user and for clientCredentials"
+        ),
+        SettingsKey(
+            "grant", "grant", default: "authorizationCode", #""clientCredentials""#,
+            "authorizationCode signs in a user; clientCredentials, managedIdentity, serviceAccount and externalAccount sign in "
+                + "the application"),
+        SettingsKey(
+            "managedIdentity", "object", default: "{}", #"{"source": "imds", "clientId": "…"}"#,
+            "the source (imds, appService, azureArc, cloudShell, machineLearning or google) and the clientId, objectId or "
+                + "resourceId of the identity that the platform manages"),
+        SettingsKey(
+            "serviceAccount", #"{"file": PATH, "subject": MAIL}"#,
+            #"{"file": "key.json", "subject": "admin@example.com"}"#,
+            "the key file of a Google service account, and the user that it represents"),
+        SettingsKey(
+            "externalAccount", #"{"file": PATH, "subject": MAIL, "allowsCommand": Boolean}"#,
+            #"{"file": "external.json"}"#,
+            "the file of Google's workload identity federation; allowsCommand lets it run its command"),
         SettingsKey(
             "clientSecret", also: ["secret"], secretType, #"{"environment": "OTHER_SECRET"}"#,
             "the secret of a confidential client, unless it is empty"),
@@ -117,7 +134,7 @@ package struct SettingsKey: Sendable, Equatable {
             "the audience of client assertions"),
         SettingsKey(
             "redirectUri", also: ["redirectURI", "redirectURL"], "URI", #""http://127.0.0.1/callback""#,
-            "required: the redirect URI; on 127.0.0.1 or [::1] without a port, a free port"),
+            "the redirect URI, required for a sign-in of a user; on 127.0.0.1 or [::1] without a port, a free port"),
         SettingsKey(
             "scopes", also: ["scope"], "array, or string with spaces", default: "[]",
             #"["openid", "profile", "offline_access"]"#, "the scopes of a sign-in"),

@@ -83,7 +83,7 @@ import Testing
         let address = url(try #require(one.input["url"]?.string))
         let outcome = try #require(one.expect["outcome"]?.string)
         switch outcome {
-        case "sent": #expect(try RequestAddress(address).isLoopback)
+        case "sent": #expect(try RequestAddress(address).isLocal)
         case "refused":
             // Without an address, there is no request.
             #expect(one.expect["requests"]?.array?.isEmpty ?? true)

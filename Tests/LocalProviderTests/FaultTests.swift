@@ -107,8 +107,8 @@ private func `an injected directory error occurs once`(name: InjectedErrors.Name
 }
 
 @Test func `each injected error is listed with a summary`() {
-    #expect(InjectedErrors.Name.all.count == 47)
-    #expect(Set(InjectedErrors.Name.all).count == 47)
+    #expect(InjectedErrors.Name.all.count == 57)
+    #expect(Set(InjectedErrors.Name.all).count == 57)
     #expect(InjectedErrors.Name.all.allSatisfy { $0.summary?.isEmpty == false })
 }
 

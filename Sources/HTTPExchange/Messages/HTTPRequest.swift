@@ -92,6 +92,10 @@ public struct HTTPRequest: Sendable, Equatable {
     public var maximumResponseSize = 1 << 20
     /// The maximum number of concurrent requests to the origin; `nil` for the limit of the transport.
     package var requestsPerOrigin: Int?
+    /// Whether the request may go to a link-local address (169.254.0.0/16) by plain http, without a proxy.
+    ///
+    /// Only for the metadata services of cloud platforms, which have no https.
+    package var allowsLinkLocal = false
     /// The trusted certificate authorities and keys of https servers.
     public var trust = ServerTrust.system
     /// The handling of 3xx responses.

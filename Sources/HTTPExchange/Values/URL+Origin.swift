@@ -17,6 +17,16 @@ extension URL {
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
     }
 
+    /// Whether the host is an IPv4 link-local address: 169.254.0.0/16. A name is never link-local.
+    package var isLinkLocal: Bool { host(percentEncoded: false).map(Self.isLinkLocalHost) ?? false }
+
+    /// Returns whether a host is an IPv4 link-local address.
+    package static func isLinkLocalHost(_ host: String) -> Bool {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "169" && parts[1] == "254"
+            && parts.allSatisfy { part in UInt8(part).map { String($0) == part } ?? false }
+    }
+
     /// The scheme, host and port in lowercase, such as `https://example.com:443`, or `nil` if the URL has no host.
     ///
     /// See RFC 6454 section 4.

@@ -94,6 +94,27 @@ extension InjectedErrors.Name {
     /// The last response of a batch is missing.
     package static let directoryBatchMissing = Self(rawValue: "directory-batch-missing")
 
+    /// The metadata service responds with 400, because the machine has no such identity.
+    package static let metadata400 = Self(rawValue: "metadata-400")
+    /// The metadata service responds with 404.
+    package static let metadata404 = Self(rawValue: "metadata-404")
+    /// The metadata service responds with 410, during an update.
+    package static let metadata410 = Self(rawValue: "metadata-410")
+    /// The metadata service responds with 429 and Retry-After.
+    package static let metadata429 = Self(rawValue: "metadata-429")
+    /// The metadata service responds with 500.
+    package static let metadata500 = Self(rawValue: "metadata-500")
+    /// The metadata service responds with a web page and status 200.
+    package static let metadataHTML = Self(rawValue: "metadata-html")
+    /// The metadata service responds with a redirect.
+    package static let metadataRedirect = Self(rawValue: "metadata-redirect")
+    /// The metadata service never responds.
+    package static let metadataStall = Self(rawValue: "metadata-stall")
+    /// The metadata service sends the time of expiry as a number.
+    package static let metadataNumber = Self(rawValue: "metadata-number")
+    /// The metadata service sends a token of another identity; Google's omits its header field.
+    package static let metadataOtherIdentity = Self(rawValue: "metadata-other-identity")
+
     /// All injected errors, in the order of the help.
     package static let all: [Self] = summaries.map(\.key)
 
@@ -105,7 +126,7 @@ extension InjectedErrors.Name {
 
     private static let namesWithValue: Set<Self> = [
         .token429, .tokenSlow, .directory400, .directoryClaims, .directoryTokenRevoked, .directory403, .directory404,
-        .directory410, .directory429,
+        .directory410, .directory429, .metadata429,
         .directoryThrottled, .directory503, .directorySlow, .directoryForeignNextLink, .directoryBatch429,
     ]
 
@@ -161,5 +182,15 @@ extension InjectedErrors.Name {
         .directoryBatchOrder: "a batch's responses arrive in another order",
         .directoryBatch429: "a batch's first item gets the response 429; =SECONDS, =date, =none or any string",
         .directoryBatchMissing: "a batch's last response is missing",
+        .metadata400: "the metadata service responds with 400: the machine has no such identity",
+        .metadata404: "the metadata service responds with 404",
+        .metadata410: "the metadata service responds with 410, as during an update",
+        .metadata429: "the metadata service responds with 429 and Retry-After; =SECONDS, =date, =none or any string",
+        .metadata500: "the metadata service responds with 500",
+        .metadataHTML: "the metadata service responds with a web page and status 200",
+        .metadataRedirect: "the metadata service responds with a redirect",
+        .metadataStall: "the metadata service never responds",
+        .metadataNumber: "the metadata service sends the time of expiry as a number",
+        .metadataOtherIdentity: "the metadata service sends a token of another identity, or is of another platform",
     ]
 }

@@ -22,7 +22,7 @@ extension InjectedErrors.Entry {
             .html("<html><head><title>504 Gateway Time-out</title></head><body>504</body></html>\n", status: 504)
         case .directoryEmptyResponse: LoopbackResponse(status: 502)
         case .directoryNothing, .tokenNothing: LoopbackResponse(status: 200, injectedError: .closeWithoutResponse)
-        case .directoryStall, .tokenStall: LoopbackResponse(status: 200, injectedError: .stall)
+        case .directoryStall, .tokenStall, .metadataStall: LoopbackResponse(status: 200, injectedError: .stall)
         default: nil
         }
     }

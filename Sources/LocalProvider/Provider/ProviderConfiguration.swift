@@ -41,6 +41,8 @@ public struct ProviderConfiguration: Sendable {
     public var clients = [Self.publicClient, Self.confidentialClient]
     /// The scopes that the provider offers in addition to the scopes of the directory, such as the scopes of your API.
     public var additionalScopes: [String] = []
+    /// The platform that issues tokens to applications without a secret.
+    package var platform = PlatformConfiguration()
     /// The RSA key that signs ID tokens. If `nil`, one is created at the first sign-in, which takes about 0.1 s.
     package var signingKey: JWK?
     /// Returns the current time.

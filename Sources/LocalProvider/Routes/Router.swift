@@ -22,6 +22,10 @@ struct Router: Sendable {
     private static let metadata: [HTTPMethod: Endpoint] = [.get: { provider, _, _ in .json(provider.metadata()) }]
     private static let userInfo: Endpoint = { provider, request, _ in provider.userInfo(request) }
 
+    private static func azure(_ service: ProviderState.AzureService) -> [HTTPMethod: Endpoint] {
+        [.get: { provider, request, note in provider.azureToken(service, request, &note) }]
+    }
+
     private static let routes: [String: [HTTPMethod: Endpoint]] = [
         "/": [.get: { provider, _, _ in provider.welcomePage() }],
         "/.well-known/openid-configuration": metadata,
@@ -47,6 +51,16 @@ struct Router: Sendable {
             .get: { provider, _, _ in provider.gitHubMetadata(keys: false) }
         ],
         GitHubTokens.path + "/jwks": [.get: { provider, _, _ in provider.gitHubMetadata(keys: true) }],
+        "/metadata/identity/oauth2/token": azure(.imds), "/msi/token": azure(.appService),
+        "/arc/metadata/identity/oauth2/token": azure(.arc), "/machinelearning/token": azure(.machineLearning),
+        "/cloudshell/oauth2/token": [
+            .post: { provider, request, note in provider.azureToken(.cloudShell, request, &note) }
+        ],
+        "/computeMetadata/v1/instance/service-accounts/default/token": [
+            .get: { provider, request, note in await provider.googleMetadata(request, &note) }
+        ],
+        "/google/token": [.post: { provider, request, note in await provider.googleToken(request, &note) }],
+        "/v1/token": [.post: { provider, request, note in await provider.googleExchange(request, &note) }],
         "/logout": [
             .get: { provider, request, _ in await provider.logout(request.options) },
             .post: { provider, request, _ in await provider.logout(request.form) },
@@ -91,6 +105,9 @@ struct Router: Sendable {
             path = endpoint
         }
         if path.hasPrefix(ProviderState.registrationPath) { return provider.registeredClient(request) }
+        if path.hasPrefix(ProviderState.impersonationPath), request.method == .post {
+            return await provider.googleImpersonation(request, &note)
+        }
         guard let endpoints = Self.routes[path] else {
             return .text(404, "There is no endpoint here. See /.well-known/openid-configuration\n")
         }

@@ -58,6 +58,8 @@ struct AccountRecord: Codable, Sendable, Equatable {
         /// The requested scope. The granted scope can be spelled differently.
         var scope: Scope
         var parameters: [String: String]
+        /// The grant of the type, if the tokens come from a source and not from the token endpoint of a client.
+        var source: String?
     }
 
     /// Whether the tokens can be refreshed without the user.

@@ -5,6 +5,8 @@ import StrictJSON
 struct Identity {
     var issuer: String?
     var subject: String?
+    /// The client of an application's own account, if it is not the client of the type.
+    var clientID: String?
     var claims: JSONObject?
 
     init(claims: JSONObject? = nil) { self.claims = claims }

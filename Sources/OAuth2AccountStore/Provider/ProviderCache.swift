@@ -55,6 +55,8 @@ actor ProviderCache {
     }
 
     func server(for type: AccountType) async throws -> AuthorizationServer {
+        // The source of the tokens needs no discovery, and has no other endpoint.
+        if type.grant.usesTokenSource { return AuthorizationServer() }
         let name = Self.name(of: type)
         if let known = servers[name], known.type == type,
             (0..<Self.serverLifetime).contains(dependencies.now().timeIntervalSince(known.fetched))

@@ -194,6 +194,7 @@ extension ProviderClient {
     func clientTokens(
         _ grant: AccountRecord.ServiceGrant, resources: [String]? = nil, boundTo key: SigningKey?
     ) async throws -> TokenResponse {
+        if type.grant.usesTokenSource { return try await sourceTokens(grant, resources: resources ?? type.resources) }
         var response: TokenResponse
         do {
             response = try await tokens(

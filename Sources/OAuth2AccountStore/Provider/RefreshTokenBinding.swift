@@ -11,6 +11,14 @@ enum RefreshTokenBinding {
     ///
     /// - Throws: ``AccountStoreError`` of the kind `settings`.
     static func check(_ record: AccountRecord, _ type: AccountType, _ server: AuthorizationServer) throws {
+        let source = record.serviceGrant?.source
+        if source != nil || type.grant.usesTokenSource {
+            guard source == type.grant.rawValue else {
+                let signedIn = source ?? (record.serviceGrant == nil ? "a user" : "a client")
+                throw error(type, "its settings now name the grant \(type.grant.rawValue), and \(signedIn) signed in")
+            }
+            return
+        }
         guard record.clientID == type.clientID else {
             throw error(type, "its settings now name another client, and the client \(record.clientID) signed in")
         }
@@ -31,6 +39,22 @@ enum RefreshTokenBinding {
         guard (URL(string: issuing)?.origin ?? issuing) == endpoint else {
             throw error(
                 type, "\(issuing) issued the refresh token, and the token endpoint is now at \(endpoint ?? "no URL")")
+        }
+    }
+
+    /// Checks that a source still issues tokens for the application of the sign-in.
+    ///
+    /// - Throws: ``AccountStoreError`` of the kind `settings`.
+    static func check(_ record: AccountRecord, _ type: AccountType, _ application: Application) throws {
+        guard
+            application
+                == Application(
+                    issuer: record.issuer ?? "", clientID: record.clientID, subject: record.subject)
+        else {
+            throw error(
+                type,
+                "the application is now \(application.clientID) at \(application.issuer), and "
+                    + "\(record.clientID) at \(record.issuer ?? "another source") signed in")
         }
     }
 

@@ -26,6 +26,7 @@ final class ServerHints: Sendable {
     }
     private let state = Mutex(State())
     let ages = MonotonicAge()
+    let detected = DetectedService()
 
     func note(_ response: HTTPResponse, from url: URL, now: Date) {
         let origin = url.origin ?? ""

@@ -44,10 +44,12 @@ struct AccountRegistrar: StoreCollaborator {
         // Two simultaneous sign-ins of a user must not create two accounts.
         let lock = try await storage.lock("type:\(type.name)", timeout: .seconds(120))
         defer { lock.release() }
+        let clientID = identity.clientID ?? type.clientID
         // Without a subject, users cannot be distinguished. A type without subjects has one account, and one of the
         // client itself.
         var known = try await knownAccount(
-            of: type, issuer: issuer, subject: identity.subject, isClient: serviceGrant != nil)
+            of: type, issuer: issuer, subject: identity.subject,
+            client: serviceGrant.map { _ in identity.clientID ?? type.clientID })
         if serviceGrant == nil, known == nil {
             known = try await unverifiedAccount(of: type, identity, issuer: issuer, homeAccountID: homeAccountID)
         }
@@ -59,7 +61,7 @@ struct AccountRegistrar: StoreCollaborator {
             if let claims = identity.claims {
                 if otherPolicy == nil { record.claims = claims } else { record.replaceProfile(with: claims) }
             }
-            record.userName = identity.userName ?? (serviceGrant == nil ? record.userName : type.clientID)
+            record.userName = identity.userName ?? (serviceGrant == nil ? record.userName : clientID)
             record.displayName = identity.displayName ?? record.displayName
             // The token has no provider, and so no name of a user.
             if type.provider == .staticToken { record.displayName = record.displayName ?? type.name }
@@ -80,7 +82,7 @@ struct AccountRegistrar: StoreCollaborator {
             record.additionalTokens = nil
             record.issuer = issuer
             record.subject = identity.subject
-            record.clientID = type.clientID
+            record.clientID = clientID
             record.tokenOrigin = connection.server.tokenEndpoint?.origin
             record.senderKey = senderKeyText
             record.serviceGrant = serviceGrant
@@ -98,7 +100,7 @@ struct AccountRegistrar: StoreCollaborator {
         if account == nil {
             var record = AccountRecord(
                 id: try .unused(dependencies.random), type: type.name,
-                issuer: issuer, subject: identity.subject, clientID: type.clientID, tokens: tokens,
+                issuer: issuer, subject: identity.subject, clientID: clientID, tokens: tokens,
                 created: received)
             fill(&record)
             account = try await repository.insert(record, setting: values(record.id))
@@ -176,16 +178,21 @@ struct AccountRegistrar: StoreCollaborator {
 
     /// Returns the identifier of this user's account, or of the client's own account.
     ///
+    /// The issuer and the client identify the account of a client: another client of the same type is another account.
+    ///
     /// Earlier versions saved records without an identity digest. This reads each of them once and adds the digest.
     func knownAccount(
-        of configuration: AccountType, issuer: String?, subject: String?, isClient: Bool
+        of configuration: AccountType, issuer: String?, subject: String?, client: String?
     ) async throws -> Account.ID? {
         let type = configuration.name
         func isWanted(_ record: AccountRecord) -> Bool {
-            (record.serviceGrant != nil) == isClient && record.subject == subject
-                && (subject == nil || configuration.isSameIssuer(record.issuer, issuer))
+            guard (record.serviceGrant != nil) == (client != nil), record.subject == subject else { return false }
+            let isSameIssuer = configuration.isSameIssuer(record.issuer, issuer)
+            return client.map { record.clientID == $0 && isSameIssuer } ?? (subject == nil || isSameIssuer)
         }
-        if let identity = seal.identities.digest(type: type, issuer: issuer, subject: subject, isClient: isClient) {
+        if let identity = seal.identities.digest(
+            type: type, issuer: issuer, subject: subject, isClient: client != nil)
+        {
             for sealed in try await storage.records(ofType: type, identity: identity) {
                 if let record = seal.open(sealed), isWanted(record) { return record.id }
             }

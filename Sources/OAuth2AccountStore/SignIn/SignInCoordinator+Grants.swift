@@ -4,7 +4,7 @@ import OAuth2Protocol
 extension SignInCoordinator {
     /// Signs in, and publishes a failure unless the user or the program cancelled the sign-in.
     func signIn(
-        to type: String, by method: SignInMethod = .browser, options: SignInOptions = .init()
+        to type: String, by method: SignInMethod = .configured, options: SignInOptions = .init()
     ) async throws -> Account {
         try await publishingFailure { typeName in
             typeName = type
@@ -14,6 +14,10 @@ extension SignInCoordinator {
 
     private func run(_ method: SignInMethod, _ type: String, _ options: SignInOptions) async throws -> Account {
         switch method.kind {
+        case .configured:
+            // An unknown type is an error of the sign-in.
+            let isOfApplication = try context.type(type).grant.isOfApplication
+            return try await run(isOfApplication ? .clientCredentials : .browser, type, options)
         case .browser(let browser): return try await signInByBrowser(type, browser, options)
         case .webSession(let present): return try await signInByWebSession(type, present, options)
         case .paste(let read): return try await signInByPaste(type, read, options)
@@ -21,7 +25,8 @@ extension SignInCoordinator {
             return try await signingIn(type, options, offering: "device_authorization_endpoint") {
                 try await signInByDevice($0, show, AuthorizationParameters(options, $0.type), options)
             }
-        case .clientCredentials: return try await signingIn(type, options) { try await signInClient($0, options) }
+        case .clientCredentials:
+            return try await signingIn(type, options, asApplication: true) { try await signInClient($0, options) }
         case .password(let name, let password):
             return try await signingIn(type, options) { connection in
                 guard connection.type.allowsPasswordGrant else {
@@ -55,10 +60,11 @@ extension SignInCoordinator {
 
     /// Runs a sign-in without a redirect.
     private func signingIn(
-        _ type: String, _ options: SignInOptions, offering endpoint: String? = nil,
+        _ type: String, _ options: SignInOptions, offering endpoint: String? = nil, asApplication: Bool = false,
         _ body: (ProviderClient) async throws -> Account
     ) async throws -> Account {
-        let connection = try await client(ofSignInTo: type, options, offering: endpoint)
+        let connection = try await client(
+            ofSignInTo: type, options, offering: endpoint, asApplication: asApplication)
         // Check this before the user signs in, so that the account can be saved afterwards.
         try await storage.checkWritable()
         return try await body(connection)
@@ -94,26 +100,26 @@ extension SignInCoordinator {
             senderKey: key)
     }
 
-    /// The scope tokens that require a user. A client has no profile, and gets no refresh token.
-    private static let personalScope: Set<String> = [
-        "openid", "profile", "email", "address", "phone", "offline_access",
-    ]
-
     private func signInClient(_ connection: ProviderClient, _ options: SignInOptions) async throws -> Account {
-        let requested = try AuthorizationParameters(options, connection.type)
+        let type = connection.type
+        let requested = try AuthorizationParameters(options, type)
         let serviceGrant = AccountRecord.ServiceGrant(
-            scope: options.scope ?? Scope(requested.scope.tokens.filter { !Self.personalScope.contains($0) }),
-            parameters: options.parameters)
-        if let problem = connection.type.applicationProblem(serviceGrant.scope) {
+            scope: options.scope ?? Scope(requested.scope.tokens.filter { !AccountType.userScopes.contains($0) }),
+            parameters: options.parameters, source: type.grant.usesTokenSource ? type.grant.rawValue : nil)
+        var identity = Identity()
+        if type.grant.usesTokenSource {
+            let application = try await connection.application()
+            (identity.issuer, identity.clientID) = (application.issuer, application.clientID)
+            identity.subject = application.subject
+        } else if let problem = type.applicationProblem(serviceGrant.scope) {
             throw SettingsError(
-                file: settings.source, key: "types.\(connection.type.name).\(problem.key)", expected: problem.expected,
+                file: settings.source, key: "types.\(type.name).\(problem.key)", expected: problem.expected,
                 found: problem.found)
         }
         let key = try connection.newSenderKey()
         let response = try await connection.clientTokens(serviceGrant, boundTo: key)
         return try await registrar.save(
-            response, received: dependencies.now(), requested: serviceGrant.scope, Identity(), connection,
-            senderKey: key,
+            response, received: dependencies.now(), requested: serviceGrant.scope, identity, connection, senderKey: key,
             serviceGrant: serviceGrant)
     }
 }

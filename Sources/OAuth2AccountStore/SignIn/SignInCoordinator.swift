@@ -75,9 +75,15 @@ final class SignInCoordinator: StoreCollaborator {
     ///
     /// - Throws: ``AccountStoreError`` of the kind `settings` if the type has no provider; the errors of discovery.
     func client(
-        ofSignInTo name: String, _ options: SignInOptions, offering endpoint: String? = nil
+        ofSignInTo name: String, _ options: SignInOptions, offering endpoint: String? = nil, asApplication: Bool = false
     ) async throws -> ProviderClient {
         let type = try context.type(name, policy: options.policy)
+        guard asApplication || !type.grant.isOfApplication else {
+            throw AccountStoreError(
+                .settings, what: "cannot sign in a user to \(name)",
+                reason: "its settings have the grant \(type.grant.rawValue), which signs in the application",
+                remedy: .changeSettings, hint: "\(AccountRemedy.signIn(type: name))")
+        }
         guard type.provider != .staticToken else {
             throw AccountStoreError(
                 .settings, what: "cannot sign in to \(name)",

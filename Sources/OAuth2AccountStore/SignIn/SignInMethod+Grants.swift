@@ -41,7 +41,8 @@ extension SignInMethod {
         SignInMethod(kind: .paste(read))
     }
 
-    /// Signs in as the client itself, without a user (RFC 6749 section 4.4). Only for confidential clients.
+    /// Signs in as the client itself, without a user (RFC 6749 section 4.4). Only for confidential clients. If the settings
+    /// of the type have another grant for applications, the sign-in uses that grant.
     ///
     /// Without ``SignInOptions/scope``, the request has the scope of the settings without scope tokens that require a
     /// user, such as `openid` and `offline_access`. There is no refresh token: when the access token expires, the store

@@ -11,6 +11,7 @@ public struct SignInMethod: Sendable {
     }
 
     enum Kind: Sendable {
+        case configured
         case browser(BrowserSignIn)
         case webSession(@Sendable (PreparedSignIn) async throws -> URL)
         case device(@Sendable (DeviceCodePrompt) async throws -> Void)
@@ -20,6 +21,9 @@ public struct SignInMethod: Sendable {
         case assertion(TokenRequest.Grant)
     }
     let kind: Kind
+
+    /// The grant in the settings of the type: a user signs in with the ``browser``, or the application signs in itself.
+    public static let configured = SignInMethod(kind: .configured)
 
     /// The user's browser, which redirects to a loopback URL on this machine (RFC 8252).
     public static let browser = SignInMethod(kind: .browser(BrowserSignIn()))

@@ -11,12 +11,13 @@ extension AccountStore {
     ///
     /// - Parameters:
     ///   - type: The name of the account type.
-    ///   - method: The sign-in method. The default is the browser.
+    ///   - method: The sign-in method. The default is the grant of the type, which is the browser if the settings have
+    ///     none.
     ///   - options: The options of the request.
     /// - Throws: ``AccountStoreError``: `cancelled` if the user closes the window or the task is cancelled; `callback`
     ///   if a function of the method throws; `denied`; `timedOut`; the errors of settings, provider and network.
     public func signIn(
-        to type: String, by method: SignInMethod = .browser, options: SignInOptions = .init()
+        to type: String, by method: SignInMethod = .configured, options: SignInOptions = .init()
     ) async throws -> Account {
         try await signIns.signIn(to: type, by: method, options: options)
     }
@@ -30,7 +31,7 @@ extension AccountStore {
     ///
     /// - Throws: ``AccountStoreError`` as ``currentAccount(ofType:)`` and ``signIn(to:by:options:)``.
     public func signInIfNeeded(
-        to type: String, by method: SignInMethod = .browser, options: SignInOptions = .init()
+        to type: String, by method: SignInMethod = .configured, options: SignInOptions = .init()
     ) async throws -> Account {
         let current = try await currentAccount(ofType: type)
         if let current, current.signInReason(at: dependencies.now()) == nil { return current }

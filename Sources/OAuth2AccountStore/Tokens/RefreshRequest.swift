@@ -75,6 +75,7 @@ struct RefreshRequest: Sendable {
         let claims = key.claims.map { ["claims": $0] } ?? [:]
         let resources = key.resource.map { [$0] } ?? type.resources
         if var grant = record.serviceGrant {
+            if grant.source != nil { try RefreshTokenBinding.check(record, type, try await client.application()) }
             grant.scope = key.scope ?? grant.scope
             grant.parameters.merge(claims) { $1 }
             return try await client.clientTokens(grant, resources: resources, boundTo: dpopKey)

@@ -1,4 +1,5 @@
 import CommandLineKit
+import JOSE
 import LodgePlatform
 import LocalProvider
 import OAuth2AccountStore
@@ -29,6 +30,8 @@ import StrictJSON
         static let injectedError = Option.texts(
             "fault", "NAME[=VALUE][:COUNT]", "error to inject: lodge help faults",
             completion: .words(InjectedErrors.Name.all.map(\.rawValue)))
+        static let serviceAccount = Option.text(
+            "service-account", "FILE", "accept the key file of this Google service account", completion: .file)
         static let quota = Option.integer(
             "quota", "N", "resource units per application in 10 s (none)", in: 1...1_000_000)
         static let log = Option.flag("log", "print each request")
@@ -40,7 +43,9 @@ import StrictJSON
             serve listens on loopback only; press Ctrl-C to stop it. It prints the issuer, the clients with their secrets and the \
             URLs of the directory; --output json prints one object. Every program on this machine can sign in as any user: \
             use no real secrets. MSAL and azure-identity need --tls and the printed authority. Each start with --tls \
-            creates a CA and prints its file, for REQUESTS_CA_BUNDLE, SSL_CERT_FILE and --ca-file; lodge deletes the file at the end.
+            creates a CA and prints its file, for REQUESTS_CA_BUNDLE, SSL_CERT_FILE and --ca-file; lodge deletes the file at the end. \
+            For applications without a secret, serve simulates the metadata services of Azure and Google: set \
+            AZURE_POD_IDENTITY_AUTHORITY_HOST or GCE_METADATA_HOST to the issuer.
             """,
         examples: [
             "lodge serve --port 8765", "lodge serve --tls --approve",
@@ -50,7 +55,8 @@ import StrictJSON
         options: [
             Input.port, Input.users, Input.portFile, Input.tls, Input.authorityFile, Input.clients, Input.certificates,
             Input.redirectURIs,
-            Input.scopes, Input.approve, Input.tokenLifetime, Input.injectedError, Input.quota, Input.log,
+            Input.scopes, Input.approve, Input.tokenLifetime, Input.injectedError,
+            Input.serviceAccount, Input.quota, Input.log,
         ], formats: OutputFormat.ofSentences,
         json: .object([
             "issuer": "URL", "authority": "URL", "tenant": "", "graph": "URL", "scim": "URL",
@@ -75,6 +81,10 @@ import StrictJSON
         configuration.approvesRequests = invocation[Input.approve]
         configuration.clients = try clients()
         configuration.additionalScopes = try scopes()
+        if let path = invocation[Input.serviceAccount] {
+            let (mail, key) = try Self.serviceAccount(path)
+            configuration.platform.serviceAccountKeys = [mail: key]
+        }
         let (requests, log) = AsyncStream.makeStream(of: LoggedRequest.self, bufferingPolicy: .bufferingNewest(10_000))
         if invocation[Input.log] { configuration.onRequest = { log.yield($0) } }
         for text in invocation[Input.injectedError] {
@@ -109,6 +119,29 @@ import StrictJSON
         await provider.shutDown()
         console.note("Stopped.")
         return .done
+    }
+
+    /// Reads the mail address and the key of a service account. The provider uses only the public half of the key.
+    private static func serviceAccount(_ path: String) throws -> (mail: String, key: JWK) {
+        func failure(_ reason: String) -> CommandError {
+            CommandError(
+                .usage, "wrong value of --service-account", reason: "\(path): \(reason)", hint: "lodge help serve")
+        }
+        let object: JSONObject?
+        switch OwnerOnlyFile.read(path, maximumSize: 64 * 1024) {
+        case .failure(let error): throw failure(error.explanation)
+        case .success(let bytes): object = (try? JSONValue(parsing: bytes))?.object
+        }
+        guard let mail = object?["client_email"]?.string, let pem = object?["private_key"]?.string else {
+            throw failure("expected client_email and private_key")
+        }
+        do throws(CertificateError) {
+            var key = try JWK(privateKeyPEM: Array(pem.utf8))
+            key.keyID = object?["private_key_id"]?.string
+            return (mail, key)
+        } catch {
+            throw failure("private_key is \(error.found)")
+        }
     }
 
     private static func hint(for error: any Error) -> Hint? {

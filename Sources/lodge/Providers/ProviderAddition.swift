@@ -28,6 +28,8 @@ import StrictJSON
             completion: .words(FederatedSource.allCases.map(\.rawValue)))
         static let scope = Option.texts("scope", "SCOPE", "scope to request")
         static let redirectURI = Option.text("redirect-uri", "URI", "redirect URI that the client has registered")
+        static let managedIdentity = Option.flag(
+            "managed-identity", "sign in with the identity that the platform manages; --client-id selects one")
         static let register = Option.flag("register", "register a client at the provider")
         static let registrationTokenFile = Option.text(
             "registration-token-file", "FILE", "file with the provider's initial access token", completion: .file)
@@ -41,7 +43,7 @@ import StrictJSON
             lodge keeps the comments and the layout of the file. It reads the metadata of --issuer first, and adds no type if it cannot \
             use them. --register registers a client at the provider (RFC 7591); lodge saves its registration token encrypted in the store. Only \
             you can read a file with a client secret. With only --directory-base, the type has no provider: sign-in reads the token \
-            from standard input.
+            from standard input. With --managed-identity, the machine on which lodge runs signs in without a secret.
             """,
         examples: [
             "lodge providers add entra --client-id ID",
@@ -51,13 +53,15 @@ import StrictJSON
             "lodge providers add entra-workload --federated github --client-id ID --set tenant=contoso.com",
             "lodge providers add entra-workload --set tenant=contoso.com --client-id ID --certificate app.pem",
             "lodge providers add hr --directory scim --directory-base URL",
+            "lodge providers add entra-workload --managed-identity",
         ], arguments: [Input.name],
         options: [
             Input.provider, Input.set, Input.issuer, Input.directory, Input.directoryBase, Input.clientID,
             Input.clientSecretFile, Input.clientSecretEnv, CertificateOptions.Input.certificate,
             CertificateOptions.Input.key, CertificateOptions.Input.password, CertificateOptions.Input.chain,
             Input.federated,
-            Input.scope, Input.redirectURI, Input.register, Input.registrationTokenFile, Input.registerWith,
+            Input.scope, Input.redirectURI, Input.managedIdentity, Input.register,
+            Input.registrationTokenFile, Input.registerWith,
             Input.offline,
         ], formats: OutputFormat.ofSentences, json: ProviderRecord.shape
     ) { try await ProviderAddition(context: $0).run() }
@@ -193,6 +197,10 @@ import StrictJSON
         if let issuer { keys["issuer"] = .string(issuer) }
         if let directory = invocation[Input.directory] { keys["directory"] = .string(directory) }
         if let base = invocation[Input.directoryBase] { addDirectory(base, to: &keys) }
+        if invocation[Input.managedIdentity] {
+            try addManagedIdentity(to: &keys)
+            return keys
+        }
         if preset == nil, issuer == nil {
             guard keys["directoryBase"] != nil else {
                 throw usage(
@@ -225,6 +233,23 @@ import StrictJSON
         }
         try checkClient(preset)
         return keys
+    }
+
+    /// Adds the identity that the platform manages. It has no secret, and signs in no user.
+    private func addManagedIdentity(to keys: inout JSONObject) throws(CommandError) {
+        let options: [any DeclaredOption] = [
+            Input.issuer, Input.clientSecretFile, Input.clientSecretEnv, Input.redirectURI, Input.register,
+            Input.registrationTokenFile, Input.registerWith,
+        ]
+        if let option = options.first(where: { invocation.source(of: $0) == .option }) {
+            throw usage(
+                "--managed-identity cannot be combined with --\(option.spec.name)",
+                "the platform signs in the application", nil)
+        }
+        keys["grant"] = "managedIdentity"
+        if let id = invocation[Input.clientID] { keys["managedIdentity"] = ["clientId": .string(id)] }
+        let scope = invocation[Input.scope].flatMap { $0.split(separator: " ").map { JSONValue.string(String($0)) } }
+        if !scope.isEmpty { keys["scopes"] = .array(scope) }
     }
 
     private func preset(issuer: String?) throws(CommandError) -> ProviderPreset? {

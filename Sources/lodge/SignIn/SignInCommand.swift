@@ -188,6 +188,7 @@ import StrictJSON
         if hasOwnOptions, let flow = try SignInFlow.named(by: invocation) { return flow }
         // Without a provider there is no other flow.
         if store.settings[type]?.provider == .staticToken { return .token }
+        if store.settings[type]?.grant.isOfApplication == true { return .clientCredentials }
         return try await .byItself(type, store, context.world)
     }
 
