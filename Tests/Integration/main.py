@@ -60,13 +60,14 @@ import signatures
 import signed_requests
 import terminal
 import tls
+import workloads
 import workload_identity
 from checks import Checks, say
 from world import ENDINGS, Ports, Unavailable, World, remove_home
 
 # The topics that need only the program, the longest first, and the topics that need other software.
 ALONE = [
-    hostile_input, guides, interrupted, documentation, failing_provider, mail_servers, migration, postgresql, shared_store, local_directory, requests_nginx, agent, agent_settings, any_address, clients,
+    hostile_input, guides, interrupted, documentation, failing_provider, mail_servers, migration, postgresql, shared_store, local_directory, requests_nginx, agent, agent_settings, any_address, clients, workloads,
     browse, damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, git_server, credentials, oidc_agent, certificates, cloud, qr_code, recipes, recording, scripts,
     signed_requests, workload_identity]
 # Servers of other projects, as Python and Debian packages.

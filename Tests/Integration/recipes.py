@@ -21,7 +21,9 @@ def run(checks, world):
     # No machine of the checks runs systemd, and the blocks with a store run below.
     others = [page.shell("systemctl"), page.shell(CREATED), page.shell("tar -xf"), page.shell("--settings settings.json"),
               # The topic certificates runs these.
-              page.shell("openssl req"), page.shell("entra-workload")]
+              page.shell("openssl req"), page.shell("entra-workload"),
+              # The topic workloads tests these account types.
+              *[page.shell(text) for text in ("sign-in graph-vm", "sign-in compute", "sign-in staff")]]
     blocks = [text for language, text in page.blocks if language == "sh" and text not in others]
     checks.check("the page has the recipes of the providers", len(blocks) == 4, blocks)
     for block in blocks:
@@ -37,7 +39,7 @@ def run(checks, world):
 
 def plain(checks, desk, page):
     desk.fresh()
-    sample, = page.code("json")
+    sample, = page.code("json", '"plain"')
     desk.write("work/settings.json", elsewhere.local(sample, desk.issuer).replace("graph.microsoft.com", desk.issuer.split("://")[1]))
     done = desk.bash(page.shell("--settings settings.json"))
     checks.check("OAuth 2 without OpenID Connect: the request has a token", done.returncode == 0 and "Lovelace" in done.stdout, done)

@@ -53,7 +53,10 @@ import Testing
     {
         var account: JSONObject = ["file": .string(file)]
         if let subject { account["subject"] = .string(subject) }
-        return ["provider": "google", "grant": "serviceAccount", "serviceAccount": .object(account)].adding(more)
+        let type: JSONObject = [
+            "provider": "google", "grant": "serviceAccount", "serviceAccount": .object(account),
+        ]
+        return type.adding(more)
     }
 
     private func external(_ file: String, _ members: JSONObject = [:]) -> JSONObject {
