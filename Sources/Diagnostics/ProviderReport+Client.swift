@@ -20,6 +20,7 @@ extension ProviderReport {
     static func client(
         of type: AccountType, at server: AuthorizationServer, dependencies: Dependencies
     ) async throws -> Finding {
+        guard !type.grant.isOfApplication else { return unchecked("an application signs in without a redirect") }
         guard !server.requiresPushedAuthorizationRequests, type.pushedAuthorizationRequests != true,
             !type.requestObjectSigning
         else { return unchecked("its sign-in requires authentication") }

@@ -47,7 +47,7 @@ def settings(provider, assertion, **keys):
     graph = provider["settings"]["types"]["local"]["graphAPI"]
     return {"types": {"ci": {
         "authority": provider["authority"], "clientId": CLIENT, "caFile": provider["caFile"], "scopes": [SCOPE],
-        "redirectUri": "http://127.0.0.1/callback", "clientCapabilities": ["cp1"], "graphAPI": graph,
+        "grant": "clientCredentials", "clientCapabilities": ["cp1"], "graphAPI": graph,
         "clientAssertion": assertion, **keys}}}
 
 
@@ -62,7 +62,7 @@ def compare(checks, world, provider, python, file):
     checks.check("the provider accepts azure-identity's request", theirs.get("token"), (done.stdout + done.stderr)[-2000:])
     recorder = Recorder(world, provider)
     world.use_settings(settings(provider, {"file": file}, authority=recorder.url + "/" + tenant))
-    checks.ends("lodge signs in with the assertion of the file", world.run("sign-in", "ci", "--client-credentials"), 0,
+    checks.ends("lodge signs in with the assertion of the file", world.run("sign-in", "ci"), 0,
                 "Signed in to ci")
     if not theirs.get("forms") or not recorder.forms:
         return checks.check("both clients sent a token request", False, f"{theirs} {recorder.forms}")
@@ -80,7 +80,7 @@ def github(checks, world, provider, tokens):
     there = {"LODGE_STORE": world.path("store-github"), "ACTIONS_ID_TOKEN_REQUEST_URL": tokens,
              "ACTIONS_ID_TOKEN_REQUEST_TOKEN": REQUEST_TOKEN}
     outcomes = [world.run(*words, **there) for words in (
-        ("sign-in", "ci", "--client-credentials", "--debug"), ("search", "ada"), ("status", "--verbose"), ("doctor", "--debug"))]
+        ("sign-in", "ci", "--debug"), ("search", "ada"), ("status", "--verbose"), ("doctor", "--debug"))]
     for outcome in outcomes:
         checks.ends(f"{outcome.words[0]} of a job", outcome, 0)
         shown = outcome.out + outcome.err
@@ -89,7 +89,7 @@ def github(checks, world, provider, tokens):
     doctor = outcomes[-1]
     checks.check("doctor shows issuer, subject and audience",
                  all(word in doctor.out for word in ("/github", "repo:contoso/app:ref:refs/heads/main", AUDIENCE)), doctor)
-    without = world.run("sign-in", "ci", "--client-credentials", LODGE_STORE=world.path("store-none"))
+    without = world.run("sign-in", "ci", LODGE_STORE=world.path("store-none"))
     checks.ends("without the permission of the job, the error names it", without, 8, "ACTIONS_ID_TOKEN_REQUEST_URL", "id-token: write")
 
 
@@ -99,7 +99,7 @@ def replaced(checks, world, provider, file, new_token):
     tenant = provider["authority"].rsplit("/", 1)[1]
     world.use_settings(settings(provider, {"file": file}, authority=recorder.url + "/" + tenant))
     there = {"LODGE_STORE": world.path("store-replaced")}
-    checks.ends("the first request", world.run("sign-in", "ci", "--client-credentials", **there), 0)
+    checks.ends("the first request", world.run("sign-in", "ci", **there), 0)
     second = new_token()
     with open(file + ".new", "w", encoding="utf-8") as new:
         new.write(second)
@@ -114,12 +114,12 @@ def rejected(checks, world, provider, file, new_token):
     there = {"LODGE_STORE": world.path("store-rejected")}
     other = new_token("api://other")
     world.write("token", other)
-    outcome = world.run("sign-in", "ci", "--client-credentials", **there)
+    outcome = world.run("sign-in", "ci", **there)
     checks.ends("another audience is rejected by the provider", outcome, 8, "AADSTS700212", "api://other", "/github")
     checks.check("the error does not show the assertion", other not in outcome.err, outcome)
     for text, found in (("", "nothing"), ("not-a-jwt", "not a JWT"), ("x" * 1_000_000, "65536 bytes")):
         world.write("token", text)
-        outcome = world.run("sign-in", "ci", "--client-credentials", **there)
+        outcome = world.run("sign-in", "ci", **there)
         checks.ends(f"a file with {found}", outcome, 8, file, found)
         checks.check(f"a file with {found} is not shown", not text or text[:40] not in outcome.err, outcome.err[:500])
 

@@ -138,6 +138,8 @@ struct FederatedAssertions: AssertionSource {
         if request.method == .post { message.body = Data() }
         message.maximumResponseSize = Self.maximumSize
         message.timeout = Self.requestTimeout
+        // The metadata service of Google Cloud, which issues JWTs for Entra, has no https.
+        message.allowsLinkLocal = url.isLinkLocal
         let response: HTTPResponse
         do {
             response = try await dependencies.transport(type.caFile).send(message)

@@ -182,6 +182,19 @@ import Testing
         #expect(sent == [token])
     }
 
+    @Test func `the metadata service of Google Cloud issues an assertion over plain http`() async throws {
+        let token = try jwt()
+        provider.answer("/identity") { _ in HTTPResponse(status: 200, body: Data(token.utf8)) }
+        let store = try await store([
+            "url": "http://169.254.169.254/identity", "query": ["audience": .string(Self.audience)],
+            "headers": ["Metadata-Flavor": "Google"],
+        ])
+        _ = try await store.signIn(to: "t", by: .clientCredentials)
+        let request = try #require(provider.requests(to: "/identity").first?.request)
+        #expect(request.allowsLinkLocal && request.fields["Metadata-Flavor"] == "Google")
+        #expect(sent == [token])
+    }
+
     // MARK: Errors before the request
 
     @Test func `an expired assertion is an error with its source and its expiry, and no request is sent`() async throws
