@@ -60,7 +60,8 @@ import Testing
             "JOSE/Crypto+Libcrypto.swift", "JOSE/PrivateKeyFile+Libcrypto.swift",
             "OAuth2AccountStore/Environment/Browser.swift", "OAuth2AccountStore/Environment/SystemTransport.swift",
             "OAuth2AccountStore/Errors/WebSessionError.swift",
-            "OAuth2AccountStore/Provider/FederatedAssertions.swift", "SealedStorage/BackupExclusion.swift",
+            "OAuth2AccountStore/Provider/FederatedAssertions.swift",
+            "OAuth2AccountStore/Workloads/GoogleSources.swift", "SealedStorage/BackupExclusion.swift",
             "SealedStorage/SQLiteConnection.swift", "URLSessionHTTP/SessionIdentity+Security.swift",
             "URLSessionHTTP/SessionIdentity.swift", "lodge/Browse/BrowseClipboard.swift",
         ]

@@ -42,7 +42,8 @@ struct ManagedIdentitySource: TokenSource {
     private static func check(_ response: HTTPResponse, _ endpoint: ManagedIdentityRequest.Endpoint) throws {
         guard endpoint.source == .imds else { return }
         switch response.status {
-        case 403 where response.body.range(of: Data("unreachable".utf8)) != nil: throw MetadataServices.absent
+        case 403 where String(decoding: response.body, as: UTF8.self).contains("unreachable"):
+            throw MetadataServices.absent
         case 400 where response.isMarkup: throw MetadataServices.absent
         default: break
         }

@@ -8,13 +8,13 @@ import StrictJSON
 @MainActor struct CertificateOptions {
     enum Input {
         static let certificate = Option.text(
-            "certificate", "FILE", "certificate of the client: PEM with intermediate certificates, or PKCS #12",
+            "certificate", "FILE", "the client's certificate: PEM or PKCS #12",
             completion: .file)
         static let key = Option.text(
-            "key", "FILE", "with --certificate, the PEM file of the private key (the same file)", completion: .file)
+            "key", "FILE", "PEM file of its key (the file of --certificate)", completion: .file)
         static let password = Option.text(
-            "certificate-password-env", "NAME", "with --certificate, environment variable with the password of the key")
-        static let chain = Option.flag("chain", "with --certificate, send the chain, for subject name and issuer")
+            "certificate-password-env", "NAME", "environment variable with the key's password")
+        static let chain = Option.flag("chain", "send the certificate with its chain")
     }
 
     static let all: [any DeclaredOption] = [Input.certificate, Input.key, Input.password, Input.chain]

@@ -10,7 +10,7 @@ import StrictJSON
         static let name = Argument.required(
             "NAME", "name of the new type; the name of a preset also selects this preset", completion: .preset)
         static let provider = Option.text("provider", "PRESET", "preset that has the other values", completion: .preset)
-        static let set = Option.texts("set", "KEY=VALUE", "value that the preset requires, such as tenant=contoso.com")
+        static let set = Option.texts("set", "KEY=VALUE", "value of the preset: tenant=contoso.com")
         static let issuer = Option.text("issuer", "URL", "the provider's issuer")
         static let directory = Option.text(
             "directory", "KIND", "protocol of the directory: graph, scim or google",
@@ -23,13 +23,13 @@ import StrictJSON
             "client-secret-env", "NAME", "environment variable with the client secret")
         static let federated = Option.text(
             "federated", "SOURCE[=VALUE]",
-            "source of JWTs that authenticate the client: github[=AUDIENCE], gitlab[=VARIABLE], kubernetes[=FILE], "
-                + "azure-pipelines=CONNECTION, file=FILE or environment=VARIABLE",
+            "JWTs of github[=AUDIENCE], gitlab[=VARIABLE], kubernetes[=FILE], azure-pipelines=CONNECTION, file=FILE "
+                + "or environment=VARIABLE",
             completion: .words(FederatedSource.allCases.map(\.rawValue)))
         static let scope = Option.texts("scope", "SCOPE", "scope to request")
         static let redirectURI = Option.text("redirect-uri", "URI", "redirect URI that the client has registered")
         static let managedIdentity = Option.flag(
-            "managed-identity", "sign in with the identity that the platform manages; --client-id selects one")
+            "managed-identity", "sign in with the identity of this machine")
         static let register = Option.flag("register", "register a client at the provider")
         static let registrationTokenFile = Option.text(
             "registration-token-file", "FILE", "file with the provider's initial access token", completion: .file)
@@ -43,15 +43,13 @@ import StrictJSON
             lodge keeps the comments and the layout of the file. It reads the metadata of --issuer first, and adds no type if it cannot \
             use them. --register registers a client at the provider (RFC 7591); lodge saves its registration token encrypted in the store. Only \
             you can read a file with a client secret. With only --directory-base, the type has no provider: sign-in reads the token \
-            from standard input. With --managed-identity, the machine on which lodge runs signs in without a secret.
+            from standard input. For a client without a secret: lodge providers show entra-workload.
             """,
         examples: [
             "lodge providers add entra --client-id ID",
             "lodge providers add github --client-id ID --client-secret-file FILE",
             "lodge providers add company --issuer https://id.example --client-id ID",
             "lodge providers add company --issuer https://id.example --register",
-            "lodge providers add entra-workload --federated github --client-id ID --set tenant=contoso.com",
-            "lodge providers add entra-workload --set tenant=contoso.com --client-id ID --certificate app.pem",
             "lodge providers add hr --directory scim --directory-base URL",
             "lodge providers add entra-workload --managed-identity",
         ], arguments: [Input.name],
