@@ -8,7 +8,7 @@ import StrictJSON
 @MainActor struct ProviderAddition: CommandHandler {
     enum Input {
         static let name = Argument.required(
-            "NAME", "name of the new type; the name of a preset also selects this preset", completion: .preset)
+            "NAME", "name of the new type, or of a preset to use", completion: .preset)
         static let provider = Option.text("provider", "PRESET", "preset that has the other values", completion: .preset)
         static let set = Option.texts("set", "KEY=VALUE", "value of the preset: tenant=contoso.com")
         static let issuer = Option.text("issuer", "URL", "the provider's issuer")
@@ -49,7 +49,6 @@ import StrictJSON
             "lodge providers add entra --client-id ID",
             "lodge providers add github --client-id ID --client-secret-file FILE",
             "lodge providers add company --issuer https://id.example --client-id ID",
-            "lodge providers add company --issuer https://id.example --register",
             "lodge providers add hr --directory scim --directory-base URL",
             "lodge providers add entra-workload --managed-identity",
         ], arguments: [Input.name],
