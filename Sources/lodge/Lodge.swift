@@ -73,9 +73,7 @@ import Dispatch
                 // The output does not wait for a refresh in progress.
                 try console.flush()
                 report(await endRefreshes(world), console)
-                if let start = world.startAgent, try context.settingsOfFile()?.agent.startsAutomatically == true {
-                    start()
-                }
+                if let start = world.startAgent, context.startsAgentAutomatically { start() }
             }
             try console.flush()
             return status

@@ -137,6 +137,10 @@ def compare(checks, world, python, provider, recorder, file):
             checks.check("vm: one probe without the header field", len(probes) == 1, own)
             own = [request for request in own if request not in probes]
             other = [request for request in other if "Metadata" in request["fields"]]
+        if name == "app":
+            # MSAL sends the field of the metadata service to App Service too, which does not document it.
+            for request in other:
+                request["fields"] = {field: value for field, value in request["fields"].items() if field.lower() != "metadata"}
         checks.check(f"{name}: the requests have the same fields", [shape(one) for one in own] == [shape(one) for one in other],
                      json.dumps([[shape(one) for one in own], [shape(one) for one in other]], indent=1))
     for name, environment in variables.items():

@@ -29,6 +29,16 @@ extension CommandContext {
         return try Settings(contentsOf: URL(filePath: path), environment: world.environment)
     }
 
+    /// Whether the settings start the agent after a command. The command has ended, so an error does not matter.
+    var startsAgentAutomatically: Bool {
+        // The command has read a pipe already; a second read would find nothing, or wait.
+        var state = stat()
+        guard let path = settingsFile?.path, stat(path, &state) == 0, state.st_mode & S_IFMT == S_IFREG else {
+            return false
+        }
+        return (try? settingsOfFile())?.agent.startsAutomatically == true
+    }
+
     /// Adds the type of the command line if only a preset has it.
     ///
     /// The preset never replaces an invalid type of the settings.
