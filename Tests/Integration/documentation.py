@@ -14,7 +14,7 @@ from world import eventually
 
 # The libraries for programs: the first page lists them, and the page of each has an example in code.
 LIBRARIES = ("OAuth2AccountStore", "DirectorySearch", "FleetStorage", "OAuth2AccountStoreTesting", "LocalProvider", "HTTPExchange", "CurlHTTP",
-             "URLSessionHTTP", "FoundationTransport", "AccountStoreUI")
+             "URLSessionHTTP", "AccountStoreUI")
 SITE = []
 
 
@@ -113,6 +113,9 @@ def click_through(checks, browser, base):
         browser.get(base + "/documentation/lodge")
         report(f"the first page leads to {library}, which has an example in code",
                click(f"/documentation/{library.lower()}", library) and "(" in code())
+    browser.get(base + "/documentation/urlsessionhttp")
+    report("URLSessionHTTP leads to the article of FoundationTransport",
+           click("/documentation/urlsessionhttp/signingfoundationrequests", "Sign requests of Foundation") and "account.send(" in code())
     browser.get(base + "/documentation/lodge")
     report("the first page leads to the tutorial", click("/tutorials/directorysearch/buildapeoplebrowser", "Build a people browser"))
     report("the tutorial has its steps with their code",
