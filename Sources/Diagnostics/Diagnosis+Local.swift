@@ -201,7 +201,7 @@ extension Diagnosis {
 
     /// Checks the redirect port by opening and closing it.
     mutating func checkRedirect(of type: AccountType) {
-        guard type.provider != .staticToken else { return }
+        guard type.provider != .staticToken, !type.grant.isOfApplication else { return }
         let redirect = type.redirectURI
         guard redirect.isLoopback, let port = redirect.port, port != 0 else {
             let detail = redirect.isLoopback ? "uses a free port" : "the browser does not return to this machine"

@@ -7,9 +7,10 @@ import OAuth2Protocol
 extension Diagnosis {
     /// Checks a provider's metadata, certificate and clock.
     static func provider(_ type: AccountType, _ dependencies: Dependencies) async throws -> [Finding] {
-        let assertion = try await assertion(of: type, dependencies)
-        return try await addingIssuer(to: try await responses(type, dependencies), of: type, dependencies)
-            + [assertion].compactMap { $0 }
+        let source = try await source(of: type, dependencies, usesNetwork: true)
+        // The token endpoint of a registered client has no role for another source of tokens.
+        guard !type.grant.usesTokenSource else { return source }
+        return try await addingIssuer(to: try await responses(type, dependencies), of: type, dependencies) + source
     }
 
     private static func responses(_ type: AccountType, _ dependencies: Dependencies) async throws -> [Finding] {
@@ -17,7 +18,7 @@ extension Diagnosis {
         case .endpoints, .staticToken: return try await connection(type, dependencies)
         case .issuer, .authority: break
         }
-        let report = try await ProviderReport.check(type, dependencies: dependencies)
+        let report = try await ProviderReport.check(type, dependencies: dependencies, checksSource: false)
         if let failure = report.failure {
             let check: Check = failure.kind == .network ? .network : .discovery
             return [Finding(check, .problem, of: type.name, failure.reason, remedy: remedy(failure), failure: failure)]
@@ -85,7 +86,7 @@ extension Diagnosis {
         return Finding(.client, .problem, of: type.name, finding.detail, failure: failure)
     }
 
-    private static func clock(_ seconds: Double?, of type: AccountType) -> Finding {
+    static func clock(_ seconds: Double?, of type: AccountType) -> Finding {
         guard let seconds else { return Finding(.clock, .ok, of: type.name, "the provider sends no date") }
         // The date has a precision of seconds, and the response took time.
         let skew = ClockSkew(seconds: abs(seconds) < 5 ? 0 : seconds)

@@ -21,7 +21,7 @@ extension Diagnosis {
         let url = URL(string: value.contains("://") ? value : "http://" + value)
         guard let host = url?.host(percentEncoded: true), !host.isEmpty else {
             let error = SettingsError(
-                file: "environment", key: name, expected: "the address of a proxy", found: "something else",
+                variable: name, expected: "the address of a proxy", found: "something else",
                 hint: "unset \(name), or set it to http://HOST:PORT")
             return add(.proxy, of: name, failing: error)
         }

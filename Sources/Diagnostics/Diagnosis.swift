@@ -109,7 +109,12 @@ package struct Diagnosis: Sendable {
         try await diagnosis.checkProxy(dependencies, towards: usesNetwork ? types : [])
         try await diagnosis.checkStore(storage, custody, keyLocations, settings, dependencies, type: type)
         for type in types { diagnosis.checkRedirect(of: type) }
-        guard usesNetwork else { return diagnosis }
+        guard usesNetwork else {
+            for type in types {
+                diagnosis.findings += try await Self.source(of: type, dependencies, usesNetwork: false)
+            }
+            return diagnosis
+        }
         let reports = try await withThrowingTaskGroup(of: (Int, [Finding]).self) { group in
             for (number, type) in types.enumerated() {
                 group.addTask { (number, try await Self.provider(type, dependencies)) }

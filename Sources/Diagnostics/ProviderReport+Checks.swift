@@ -18,7 +18,7 @@ extension ProviderReport {
                 add(name, .notOffered, "")
             }
         }
-        checkGrants(server)
+        checkGrants(server, type)
         checkClient(server, type)
         checkTokens(server, type)
         checkHardening(server)
@@ -30,14 +30,14 @@ extension ProviderReport {
 
     private static func needed(_ name: String, _ type: AccountType) -> String? {
         switch name {
-        case "authorization_endpoint": "sign in with the browser"
+        case "authorization_endpoint" where !type.grant.isOfApplication: "sign in with the browser"
         case "token_endpoint": "get tokens"
         case "jwks_uri" where type.scope.contains("openid"): "verify ID tokens"
         default: nil
         }
     }
 
-    private mutating func checkGrants(_ server: AuthorizationServer) {
+    private mutating func checkGrants(_ server: AuthorizationServer, _ type: AccountType) {
         // Without a list, the default applies, which lacks the refresh token grant; such providers support it anyway.
         let known = server.grantTypes
         let grants = [
@@ -52,7 +52,8 @@ extension ProviderReport {
                 add(subject, .notOffered, use)
             } else if let known {
                 let isOffered = known.contains(grant)
-                let state: Finding.State = isOffered ? .ok : grant == "authorization_code" ? .problem : .notOffered
+                let required = type.grant.isOfApplication ? "client_credentials" : "authorization_code"
+                let state: Finding.State = isOffered ? .ok : grant == required ? .problem : .notOffered
                 add(subject, state, use + (isOffered || state != .problem ? "" : ": not among the provider's grants"))
             } else {
                 add(subject, .ok, use + "; the provider does not list its grants")
@@ -62,6 +63,7 @@ extension ProviderReport {
 
     private mutating func checkClient(_ server: AuthorizationServer, _ type: AccountType) {
         switch server.codeChallengeMethods {
+        case _ where type.grant.isOfApplication: break
         case nil: add("PKCE S256", .notOffered, "not announced; sent nevertheless")
         case let methods? where methods.contains("S256"): add("PKCE S256", .ok, "")
         case let methods?:

@@ -43,6 +43,8 @@ package struct ProviderReport: Sendable {
     package internal(set) var server: AuthorizationServer?
     /// The error that ended the checks.
     package internal(set) var failure: AccountStoreError?
+    /// The error of the source of an application's tokens or assertions.
+    package internal(set) var sourceFailure: AccountStoreError?
     /// The seconds that the provider's clock is ahead of this machine's, or `nil` if it sends no date.
     package internal(set) var clockSkew: Double?
 
@@ -55,11 +57,13 @@ package struct ProviderReport: Sendable {
     /// Loads and checks a provider's metadata and keys, and whether the client is registered. It sends no secrets and
     /// saves no data.
     ///
-    /// - Parameter checksClient: Whether to send an authorization request without a session, which shows whether the provider has
-    ///   registered the client with the redirect URI. The default is `true`.
+    /// - Parameters:
+    ///   - checksClient: Whether to send an authorization request without a session, which shows whether the provider has
+    ///     registered the client with the redirect URI. The default is `true`.
+    ///   - checksSource: Whether to check the source of an application's tokens or assertions. The default is `true`.
     /// - Throws: `CancellationError`. The report contains every other error.
     package static func check(
-        _ type: AccountType, dependencies: Dependencies, checksClient: Bool = true
+        _ type: AccountType, dependencies: Dependencies, checksClient: Bool = true, checksSource: Bool = true
     ) async throws -> ProviderReport {
         var report = ProviderReport()
         let transport = dependencies.transport(for: type)
@@ -76,6 +80,13 @@ package struct ProviderReport: Sendable {
             report.add("certificate", .problem, failure.reason)
             return report
         }
+        if checksSource {
+            for finding in try await Diagnosis.source(of: type, dependencies, usesNetwork: true) {
+                report.addSource(finding)
+            }
+        }
+        // The token endpoint of a registered client has no role for another source of tokens.
+        guard !type.grant.usesTokenSource else { return report }
         do {
             if type.provider == .staticToken {
                 try await report.checkService(of: type, transport)
@@ -127,6 +138,20 @@ package struct ProviderReport: Sendable {
         var metadata = try await discovery.read()
         try await discovery.complete(&metadata)
         return metadata
+    }
+
+    private mutating func addSource(_ finding: Diagnosis.Finding) {
+        let state: Finding.State =
+            switch finding.state {
+            case .ok: .ok
+            case .warning: .warning
+            case .problem: .problem
+            }
+        findings.append(
+            Finding(
+                subject: finding.check == .clock ? "clock" : "source", state: state, detail: finding.detail,
+                remedy: finding.remedy))
+        sourceFailure = sourceFailure ?? finding.failure
     }
 
     mutating func add(_ subject: String, _ state: Finding.State, _ detail: String) {

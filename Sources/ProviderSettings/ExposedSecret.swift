@@ -18,6 +18,7 @@ extension Settings {
                 ("clientSecret", file(of: type.clientSecret)), ("clientKey", file(of: type.clientKey)),
                 ("clientCertificate", type.clientCertificate?.keyFile),
                 ("clientAssertion", file(of: type.clientAssertion)),
+                ("serviceAccount", type.grant == .serviceAccount ? type.googleAccount?.file : nil),
             ].compactMap { key, path in
                 path.flatMap(access.reader).map { ExposedSecret(type: type.name, key: key, problem: $0) }
             }

@@ -24,6 +24,14 @@ public enum FederatedCredential: Sendable, Equatable {
     /// The audience that Microsoft Entra recommends.
     public static let entraAudience = "api://AzureADTokenExchange"
 
+    /// Whether the source is a file or a variable: it needs neither the network nor a program.
+    package var isLocal: Bool {
+        switch self {
+        case .file, .fileNamed, .environment: true
+        case .command, .request, .githubActions, .azurePipelines: false
+        }
+    }
+
     /// The request for a JWT; `nil` if the source is not a server.
     package var request: AssertionRequest? {
         switch self {

@@ -21,6 +21,14 @@ public struct SettingsError: Error, Sendable, Equatable {
         self.found = found
         self.hint = hint
     }
+
+    /// Creates an error of an environment variable. The default hint names the variable.
+    package init(variable name: String, expected: String, found: String, hint: Hint? = nil) {
+        let action = found == "nothing" ? "set" : "correct"
+        self.init(
+            file: "environment", key: name, expected: expected, found: found,
+            hint: hint ?? "\(action) the variable \(name)")
+    }
 }
 
 extension SettingsError: CustomStringConvertible {

@@ -46,7 +46,7 @@ package enum WorkloadEnvironment {
         }
         guard missing.isEmpty else {
             throw SettingsError(
-                file: "environment", key: missing[0], expected: "a value for \(type.path)provider \(preset)",
+                variable: missing[0], expected: "a value for \(type.path)provider \(preset)",
                 found: "nothing"
                     + (missing.count == 1 ? "" : "; also missing: \(missing.dropFirst().joined(separator: ", "))"),
                 hint:
@@ -73,9 +73,9 @@ package enum WorkloadEnvironment {
             ["", "/"].contains(url.path()), clouds[name] != nil && url.port == nil || known.contains(port)
         else {
             throw SettingsError(
-                file: "environment", key: host,
-                expected: "the https URL of a Microsoft cloud, or of a host in knownAuthorities",
-                found: JSONValue.string(String(text.prefix(200))).shown)
+                variable: host, expected: "the https URL of a Microsoft cloud, or of a host in knownAuthorities",
+                found: JSONValue.string(String(text.prefix(200))).shown,
+                hint: "correct the variable \(host), or add its host to knownAuthorities in the settings")
         }
         return text.hasSuffix("/") ? text : text + "/"
     }

@@ -154,6 +154,7 @@ private func application(_ transport: ScriptedTransport) throws -> (client: Dire
         return "token \(tokens.all.count)"
     }
     client.isApplication = true
+    client.hasUser = false
     client.discard = { token, claims in discarded.append("\(token) \(claims)") }
     return (client, discarded)
 }
@@ -187,4 +188,35 @@ private func application(_ transport: ScriptedTransport) throws -> (client: Dire
             "GroupMember.Read.All"
         ])
     #expect(client.dialect.applicationPermissions(["User.ReadBasic.All", "User.Read.All"]) == ["User.Read.All"])
+}
+
+@Test func `a 403 of an application names the scope of a SCIM service, and what an administrator does`() async throws {
+    let challenge = "Bearer realm=\"id\", error=\"insufficient_scope\", scope=\"scim.read\""
+    let (client, _) = try application(ScriptedTransport { _ in .failure(403, ["WWW-Authenticate": challenge]) })
+    let named = try await failure { try await SCIMDirectory(client: client).user("1") }
+    #expect(named?.kind == .notPermitted(permissions: ["scim.read"]) && named?.remedy == .allowScopes(["scim.read"]))
+    #expect(named?.summary == "the directory does not permit this without the scope scim.read")
+    #expect(
+        named?.remedy.description == "ask an administrator to allow the application the scope scim.read")
+    let (other, _) = try application(ScriptedTransport { _ in .failure(403) })
+    let unnamed = try await failure { try await SCIMDirectory(client: other).user("1") }
+    #expect(unnamed?.remedy == .allowScopes([]))
+    #expect(unnamed?.remedy.description == "ask an administrator to allow the application to read the directory")
+}
+
+@Test func `a 403 of an application names the scope in the delegation of Google`() async throws {
+    let body = #"{"error":{"code":403,"message":"Not Authorized","errors":[{"reason":"forbidden"}]}}"#
+    let disabled = #"{"error":{"code":403,"message":"disabled","errors":[{"reason":"accessNotConfigured"}]}}"#
+    let (client, _) = try application(ScriptedTransport { _ in .json(body, status: 403) })
+    let error = try await failure { try await GoogleDirectory(client: client).user("ada@example.com") }
+    #expect(error?.kind == .notPermitted(permissions: [GoogleDirectory.scope]))
+    #expect(error?.remedy == .delegateScopes([GoogleDirectory.scope]))
+    #expect(
+        error?.summary == "the directory does not permit this without the scope \(GoogleDirectory.scope) in the "
+            + "domain-wide delegation")
+    #expect(error?.remedy.description.contains("subject") == true)
+    // A permission does not enable the API.
+    let (other, _) = try application(ScriptedTransport { _ in .json(disabled, status: 403) })
+    let off = try await failure { try await GoogleDirectory(client: other).user("ada@example.com") }
+    #expect(off?.remedy == .delegateScopes([]) && off?.remedy.description == "ask an administrator of the directory")
 }

@@ -126,7 +126,9 @@ private func workload(_ keys: String = "", _ environment: [String: String]) thro
 ])
 func `AZURE_AUTHORITY_HOST must be a Microsoft cloud or a known authority`(host: String) throws {
     let environment = variables.merging(["AZURE_AUTHORITY_HOST": host]) { $1 }
-    #expect(try workload("", environment).unusableTypes.first?.error.key == "AZURE_AUTHORITY_HOST")
+    let error = try workload("", environment).unusableTypes.first?.error
+    #expect(error?.key == "AZURE_AUTHORITY_HOST")
+    #expect(error?.hint?.description.contains("correct the variable AZURE_AUTHORITY_HOST") == true)
     let own = variables.merging(["AZURE_AUTHORITY_HOST": "https://login.example/"]) { $1 }
     let type = try workload(#", "knownAuthorities": ["login.example"]"#, own)["w"]
     #expect(type?.provider == .authority("https://login.example/contoso.com"))

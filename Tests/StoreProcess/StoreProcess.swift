@@ -9,8 +9,8 @@ import OAuth2AccountStore
 struct StoreProcess {
     let location: StorePlace
     let port: UInt16
-    /// The program that prints the client's assertions, if the client has no other authentication.
-    let assertionProgram: String?
+    /// A settings file, or the program that prints the client's assertions.
+    let source: String?
     var directory: StoreLocation { location.directory }
 
     static func main() async {
@@ -20,7 +20,9 @@ struct StoreProcess {
         if words.count >= 3, words[1] == "transfer" { await Transfer(Array(words.dropFirst())).run() }
         if words.count >= 3, words[1] == "soak" { await soak(Array(words)) }
         guard words.count >= 3, let port = UInt16(words[3]) else {
-            say("usage: store-process tokens|look|change|churn|edit|live DIRECTORY PORT [NUMBER [PROGRAM]]")
+            say(
+                "usage: store-process tokens|look|change|churn|edit|live DIRECTORY PORT [NUMBER [PROGRAM|SETTINGS.json]]"
+            )
             say("       store-process soak DIRECTORY KILLS [SEED]")
             say(
                 "       store-process transfer METHOD URL [file=PATH] [to=PATH] [ca=PATH] [pin=PIN] [hold=COUNT] [whole=]"
@@ -28,7 +30,7 @@ struct StoreProcess {
             exit(64)
         }
         let process = StoreProcess(
-            location: StorePlace(words[2]), port: port, assertionProgram: words.count > 4 ? words[5] : nil)
+            location: StorePlace(words[2]), port: port, source: words.count > 4 ? words[5] : nil)
         let number = words.count > 3 ? Int(words[4]) ?? 1 : 1
         do {
             switch words[1] {
@@ -68,18 +70,29 @@ struct StoreProcess {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
 
+    /// The environment of this process, with the metadata services of the test in place of the machine's.
+    private var environment: [String: String] {
+        let address = "127.0.0.1:\(port)"
+        let services = ["AZURE_POD_IDENTITY_AUTHORITY_HOST": address, "GCE_METADATA_HOST": address]
+        return ProcessInfo.processInfo.environment.merging(services) { $1 }
+    }
+
     private func store() async throws -> AccountStore {
         var type = AccountType(
             name: "graph", provider: .endpoints, clientID: "client",
             redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
         type.endpoints.token = URL(string: "http://127.0.0.1:\(port)/token")
-        if let assertionProgram {
+        var settings: Settings?
+        if let source, source.hasSuffix(".json") {
+            settings = try Settings(bytes: Array(Data(contentsOf: URL(filePath: source))), source: source)
+        } else if let source {
             type.expectedIssuer = "http://127.0.0.1:\(port)"
-            type.clientAssertion = .federated(.command([assertionProgram]))
+            type.clientAssertion = .federated(.command([source]))
         }
         return try await AccountStore(
-            settings: try Settings(types: [type]), storage: try location.storage(),
-            custody: KeyFile(directory: directory), dependencies: Dependencies(transport: CurlTransport()))
+            settings: try settings ?? Settings(types: [type]), storage: try location.storage(),
+            custody: KeyFile(directory: directory),
+            dependencies: Dependencies(transport: CurlTransport(), environment: environment))
     }
 
     /// Opens the store, waits for a line, then requests the first account's token in `count` concurrent tasks.

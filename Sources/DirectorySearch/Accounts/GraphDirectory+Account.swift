@@ -59,6 +59,7 @@ struct AccountClient: Sendable {
             return token.secret.value
         }
         client.isApplication = account.isClient
+        client.hasUser = account.hasUser
         client.discard = { try await store.discardToken(Secret($0), of: account.id, claims: $1) }
         client.rateLimiter = rateLimiter
         client.sleep = store.dependencies.sleep

@@ -73,8 +73,18 @@ public struct DirectoryError: Error, Sendable, Equatable {
     public var retryAfter: Duration?
     /// The time of the next possible attempt.
     public var retryAt: Date?
-    /// Whether the request was an application's, without a user.
-    package var isApplication = false
+    /// The form of the permissions of an application, or `nil` if the request was for a user.
+    package var applicationPermission: ApplicationPermission?
+
+    /// The form in which an administrator permits a request to an application.
+    package enum ApplicationPermission: Sendable, Equatable {
+        /// A permission that is assigned to the application, as in Microsoft Entra.
+        case permission
+        /// A scope of the access token.
+        case scope
+        /// A scope in the domain-wide delegation of a service account of Google.
+        case delegation
+    }
 
     /// Creates an error.
     package init(
@@ -140,7 +150,7 @@ extension DirectoryError: CustomStringConvertible {
             permissions.isEmpty
                 ? "the directory does not permit this"
                 : "the directory does not permit this without "
-                    + (isApplication ? "the application permission " : "") + permissions.joined(separator: " or ")
+                    + Self.requirement(permissions.joined(separator: " or "), applicationPermission)
         case .blockedByPolicy: "blocked by policy: the directory rejects the application's new access token too"
         case .notFound: "the directory does not have it"
         case .ambiguous: "more than one person has this mail address"
@@ -159,6 +169,15 @@ extension DirectoryError: CustomStringConvertible {
         }
     }
 
+    private static func requirement(_ permissions: String, _ form: ApplicationPermission?) -> String {
+        switch form {
+        case nil: permissions
+        case .permission?: "the application permission \(permissions)"
+        case .scope?: "the scope \(permissions)"
+        case .delegation?: "the scope \(permissions) in the domain-wide delegation"
+        }
+    }
+
     /// The remedy for the problem.
     public var remedy: DirectoryRemedy {
         switch kind {
@@ -169,8 +188,13 @@ extension DirectoryError: CustomStringConvertible {
         case .invalidURL: .correctURL
         case .foreignNextLink, .endlessPages: .checkURL
         case .signInNeeded(let claims): .signIn(claims: claims)
-        case .notPermitted(let permissions) where isApplication: .grantToApplication(permissions: permissions)
-        case .notPermitted(let permissions): .askAdministrator(permissions: permissions)
+        case .notPermitted(let permissions):
+            switch applicationPermission {
+            case nil: .askAdministrator(permissions: permissions)
+            case .permission?: .grantToApplication(permissions: permissions)
+            case .scope?: .allowScopes(permissions)
+            case .delegation?: .delegateScopes(permissions)
+            }
         case .blockedByPolicy: .askAdministrator(permissions: [])
         case .notFound: .checkName
         case .throttled, .unavailable: .retry(at: retryAt)

@@ -18,6 +18,11 @@ public enum DirectoryRemedy: SuggestedAction {
     case askAdministrator(permissions: [String])
     /// Ask an administrator to grant one of these permissions to the application, then get a new access token.
     case grantToApplication(permissions: [String])
+    /// Ask an administrator to allow the application one of these scopes, then get a new access token.
+    case allowScopes([String])
+    /// Ask an administrator to add one of these scopes to the domain-wide delegation of the service account, then get a new
+    /// access token.
+    case delegateScopes([String])
     /// Check the spelling of the name and the selected directory.
     case checkName
     /// Retry at this time; `nil` if the directory does not return one.
@@ -54,6 +59,15 @@ public enum DirectoryRemedy: SuggestedAction {
             permissions.isEmpty
                 ? "ask an administrator of the directory"
                 : "ask an administrator to grant the application permission \(permissions.joined(separator: " or "))"
+        case .allowScopes(let scopes):
+            scopes.isEmpty
+                ? "ask an administrator to allow the application to read the directory"
+                : "ask an administrator to allow the application the scope \(scopes.joined(separator: " or "))"
+        case .delegateScopes(let scopes):
+            scopes.isEmpty
+                ? "ask an administrator of the directory"
+                : "ask an administrator to add the scope \(scopes.joined(separator: " or ")) to the domain-wide delegation of "
+                    + "the service account, and check that its subject in the settings is an administrator"
         case .checkName: "check the spelling, and that it is the right directory"
         case .retry(let date): date.map { "retry at \($0.rfc3339)" } ?? "retry later"
         case .raiseLimit(let users): "check the directory's address in the settings, or allow more than \(users) users"

@@ -8,7 +8,10 @@ extension ServiceDialect {
     /// For an exceeded quota it returns 403 with a reason, where other services return 429.
     ///
     /// See [Limits and quotas](https://developers.google.com/workspace/admin/directory/v1/limits).
-    static let google = ServiceDialect(name: "Google", namesRequests: false) { error, response in
+    static let google = ServiceDialect(
+        name: "Google", namesRequests: false, explain: { explain(&$0, $1) }, applicationPermission: .delegation)
+
+    private static func explain(_ error: inout DirectoryError, _ response: HTTPResponse) {
         guard response.body.first != nil,
             let failure = (try? JSONValue(parsing: response.body))?[path: "error"]?.object
         else { return }

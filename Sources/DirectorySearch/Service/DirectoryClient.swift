@@ -88,6 +88,8 @@ package struct DirectoryClient: Sendable {
 
     /// Whether the tokens belong to an application, which has no user.
     package var isApplication = false
+    /// Whether the service has a signed-in user for the tokens.
+    package var hasUser = true
     /// Called with an access token that the service rejected with claims although it is new, so that it is not used again.
     package var discard: @Sendable (_ rejected: String, _ claims: String) async throws -> Void = { _, _ in }
 
@@ -257,7 +259,7 @@ package struct DirectoryClient: Sendable {
         case .signInNeeded(claims: .some): error.kind = .blockedByPolicy
         case .notPermitted(let permissions):
             error.kind = .notPermitted(permissions: dialect.applicationPermissions(permissions))
-            error.isApplication = true
+            error.applicationPermission = dialect.applicationPermission
         default: break
         }
         return error
@@ -265,7 +267,7 @@ package struct DirectoryClient: Sendable {
 
     /// Throws if the tokens belong to an application, because then the service has no signed-in user.
     func checkHasUser() throws(DirectoryError) {
-        guard !isApplication else {
+        guard hasUser else {
             throw DirectoryError(.notSupported, message: "the account is an application, and has no user")
         }
     }

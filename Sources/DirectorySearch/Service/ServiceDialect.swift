@@ -13,6 +13,9 @@ struct ServiceDialect: Sendable {
     /// Returns the permissions that an application needs in place of the permissions of a user.
     var applicationPermissions: @Sendable ([String]) -> [String] = { $0 }
 
+    /// The form of these permissions.
+    var applicationPermission = DirectoryError.ApplicationPermission.scope
+
     /// Microsoft Graph, whose error is already parsed.
     static let graph = ServiceDialect(
         name: "Microsoft Graph", namesRequests: true, explain: { _, _ in },
@@ -20,5 +23,5 @@ struct ServiceDialect: Sendable {
             if permissions.contains("GroupMember.Read.All") { return ["GroupMember.Read.All"] }
             // No application permission is only for basic properties in all clouds.
             return permissions.contains { $0.hasPrefix("User.") } ? ["User.Read.All"] : permissions
-        })
+        }, applicationPermission: .permission)
 }

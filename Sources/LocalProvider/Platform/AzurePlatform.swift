@@ -140,8 +140,10 @@ extension ProviderState {
     ) -> LoopbackResponse {
         let lifetime = Int(clamping: max(1, configuration.accessTokenLifetime.components.seconds))
         guard
+            // The token of Cloud Shell is the user's.
             let token = platformToken(
-                client: identity.clientID, scopes: ["User.Read.All", "GroupMember.Read.All"], lifetime: lifetime)
+                client: identity.clientID, user: service == .cloudShell ? 0 : nil,
+                scopes: ["User.Read.All", "GroupMember.Read.All"], lifetime: lifetime)
         else { return service.error("server_error", "No randomness", status: 500) }
         let echo = change == .metadataOtherIdentity ? PlatformConfiguration.systemIdentity : identity
         let end: JSONValue = change == .metadataNumber ? .integer(now + lifetime) : .string(String(now + lifetime))

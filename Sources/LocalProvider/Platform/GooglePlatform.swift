@@ -66,6 +66,14 @@ extension ProviderState {
 
     // MARK: The metadata service
 
+    /// Returns the response to a client that looks for Google's metadata service, or `nil` for other clients.
+    func googleRoot(_ request: LoopbackRequest) -> LoopbackResponse? {
+        guard request.fields.values(for: "Metadata-Flavor") == ["Google"] else { return nil }
+        var response = LoopbackResponse.text(200, "computeMetadata/\n")
+        response.fields["Metadata-Flavor"] = "Google"
+        return response
+    }
+
     func googleMetadata(_ request: LoopbackRequest, _ note: inout RequestNote) async -> LoopbackResponse {
         await platformResponse(&note) {
             var response = googleMetadata(request)

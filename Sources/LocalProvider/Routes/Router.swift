@@ -27,7 +27,7 @@ struct Router: Sendable {
     }
 
     private static let routes: [String: [HTTPMethod: Endpoint]] = [
-        "/": [.get: { provider, _, _ in provider.welcomePage() }],
+        "/": [.get: { provider, request, _ in provider.googleRoot(request) ?? provider.welcomePage() }],
         "/.well-known/openid-configuration": metadata,
         "/.well-known/oauth-authorization-server": metadata,
         "/jwks": [.get: { provider, _, _ in await provider.jwks() }],

@@ -23,7 +23,15 @@ struct SCIMEndpoint {
             return Self.json(object)
         }
         return provider.listResponse(
-            to: request, &note, error: { Self.error(SCIMFailure(status: $0, detail: $1)) },
+            to: request, &note,
+            error: { status, message in
+                var response = Self.error(SCIMFailure(status: status, detail: message))
+                if status == 403 {
+                    response.fields["WWW-Authenticate"] =
+                        "Bearer realm=\"local provider\", error=\"insufficient_scope\", scope=\"User.Read.All\""
+                }
+                return response
+            },
             respond: {
                 do throws(SCIMFailure) {
                     return Self.json(try users(request))

@@ -21,6 +21,9 @@ public struct Dependencies: Sendable {
     /// Waits during the time limits of refreshes, and before another attempt to save. Unlike ``sleep``, it continues
     /// after the time limit of a caller.
     package var timer: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    /// Waits before another attempt of a request to a service of the platform. If `nil`, ``timer`` does. It throws an error to
+    /// end the attempts.
+    package var retryDelay: (@Sendable (Duration) async throws -> Void)?
     /// Reports the activities of a call before its result, if it is set. It must return quickly.
     package var report: (@Sendable (StoreActivity) async -> Void)?
     /// Returns the given number of cryptographically secure random bytes.

@@ -118,8 +118,7 @@ package struct ClientCredentials {
         case .inline(let secret): return secret
         case .environment(let name):
             guard let text = environment[name], allowsEmpty || !text.isEmpty else {
-                throw SettingsError(
-                    file: "environment", key: name, expected: "the \(what) of \(key)", found: "nothing")
+                throw SettingsError(variable: name, expected: "the \(what) of \(key)", found: "nothing")
             }
             return Secret(text)
         case .file(let path):

@@ -54,7 +54,15 @@ struct FederatedAssertions: AssertionSource {
         switch credential {
         case .file(let path): bytes = try CredentialFile.read(path, "the assertion of \(key)")
         case .fileNamed(let variable):
-            bytes = try CredentialFile.read(try value(of: variable), "the assertion of \(key)")
+            let path = try value(of: variable)
+            do throws(SettingsError) {
+                bytes = try CredentialFile.read(path, "the assertion of \(key)")
+            } catch {
+                var error = error
+                error.found += "; the variable \(variable) names this file"
+                error.hint = error.hint ?? missingVariableHint ?? "correct the variable \(variable)"
+                throw error
+            }
         case .environment(let variable): bytes = Array(try value(of: variable).utf8)
         case .command(let words): bytes = try await output(of: words)
         case .request, .githubActions, .azurePipelines:
@@ -82,8 +90,7 @@ struct FederatedAssertions: AssertionSource {
     private func value(of variable: String) throws(SettingsError) -> String {
         guard let value = dependencies.environment[variable], !value.isEmpty else {
             throw SettingsError(
-                file: "environment", key: variable, expected: "a value for \(key)", found: "nothing",
-                hint: missingVariableHint)
+                variable: variable, expected: "a value for \(key)", found: "nothing", hint: missingVariableHint)
         }
         return value
     }
@@ -170,8 +177,7 @@ struct FederatedAssertions: AssertionSource {
             text = try value(of: variable)
             guard let url = URL(string: text, encodingInvalidCharacters: false), AssertionRequest.isAllowed(url) else {
                 throw SettingsError(
-                    file: "environment", key: variable, expected: AssertionRequest.allowedAddresses,
-                    found: "another value")
+                    variable: variable, expected: AssertionRequest.allowedAddresses, found: "another value")
             }
         }
         if !request.query.isEmpty {
@@ -213,9 +219,12 @@ struct FederatedAssertions: AssertionSource {
 extension AccountType {
     /// Fetches the current assertion of another issuer, for diagnostics; `nil` if the client authenticates in another way.
     ///
+    /// - Parameter usesNetwork: Whether to send a request or run a program. If not, such a source returns `nil`.
     /// - Throws: `SettingsError` or ``AccountStoreError`` if the source does not return one; `HTTPTransportError`.
-    package func federatedAssertion(_ dependencies: Dependencies) async throws -> FederatedAssertion? {
-        guard case .federated(let credential)? = clientAssertion else { return nil }
+    package func federatedAssertion(
+        _ dependencies: Dependencies, usesNetwork: Bool
+    ) async throws -> FederatedAssertion? {
+        guard case .federated(let credential)? = clientAssertion, usesNetwork || credential.isLocal else { return nil }
         return try await FederatedAssertions(credential, of: self, dependencies) { _ in
             dependencies.now().timeIntervalSince1970
         }.assertion()

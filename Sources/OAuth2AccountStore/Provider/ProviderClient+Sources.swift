@@ -2,6 +2,11 @@ import HTTPExchange
 import LodgePlatform
 import OAuth2Protocol
 
+extension AccountType {
+    /// Whether the platform is Google's. Either the settings have this source, or the directory is Google's.
+    var usesGoogleMetadata: Bool { managedIdentity?.source.map { $0 == .google } ?? (directory == .google) }
+}
+
 /// The tokens of applications without a registered client.
 extension ProviderClient {
     /// Returns the application that the settings of the type name, without a request for a token.
@@ -9,7 +14,7 @@ extension ProviderClient {
     /// - Throws: ``AccountStoreError`` if the machine has no source, or the file of the settings cannot be used.
     func application() async throws -> Application {
         switch type.grant {
-        case .managedIdentity where isAtGoogle: GoogleMetadataSource.application
+        case .managedIdentity where type.usesGoogleMetadata: GoogleMetadataSource.application
         case .managedIdentity: try await managedIdentity.application()
         case .serviceAccount: try serviceAccount.application()
         case .externalAccount: try externalAccount.application()
@@ -24,7 +29,7 @@ extension ProviderClient {
             switch type.grant {
             case .serviceAccount: try serviceAccount
             case .externalAccount: try externalAccount
-            default: isAtGoogle ? GoogleMetadataSource(services: services) : managedIdentity
+            default: type.usesGoogleMetadata ? GoogleMetadataSource(services: services) : managedIdentity
             }
         let isAtAzure = source is ManagedIdentitySource
         return try await source.token(for: isAtAzure ? azureResource(grant.scope, resources) : grant.scope.text)
@@ -33,11 +38,6 @@ extension ProviderClient {
     // MARK: Sources
 
     private var services: MetadataServices { MetadataServices(dependencies: dependencies, detected: hints.detected) }
-
-    /// Whether the platform is Google's. Either the settings have this source, or the directory is Google's.
-    private var isAtGoogle: Bool {
-        type.managedIdentity?.source.map { $0 == .google } ?? (type.directory == .google)
-    }
 
     private var managedIdentity: ManagedIdentitySource {
         ManagedIdentitySource(services: services, identity: type.managedIdentity ?? ManagedIdentity())

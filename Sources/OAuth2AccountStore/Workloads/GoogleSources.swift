@@ -132,7 +132,7 @@ struct GoogleServiceAccountSource: TokenSource {
     let exchange: GoogleExchange
     let account: AccountType.GoogleAccount
 
-    private func key() throws -> GoogleServiceAccountKey {
+    func key() throws -> GoogleServiceAccountKey {
         try GoogleSource.parse(account.file) { bytes throws(OAuth2Error) in try GoogleServiceAccountKey(parsing: bytes)
         }
     }
@@ -163,7 +163,7 @@ struct GoogleExternalSource: TokenSource {
     /// The token endpoint for an assertion that Google signed, or `nil` for Google's.
     let tokenEndpoint: URL?
 
-    private func file() throws -> GoogleExternalAccount {
+    func file() throws -> GoogleExternalAccount {
         let file = try GoogleSource.parse(account.file) { bytes throws(OAuth2Error) in
             try GoogleExternalAccount(parsing: bytes)
         }
@@ -180,6 +180,14 @@ struct GoogleExternalSource: TokenSource {
         return file
     }
 
+    /// Returns the endpoints of the file for the exchange and the impersonation. Checks both before the first request.
+    func endpoints(_ file: GoogleExternalAccount) throws -> (exchange: URL, impersonation: URL?) {
+        (
+            try exchange.url(file.tokenURL, "token_url"),
+            try file.impersonationURL.map { try exchange.url($0, "service_account_impersonation_url") }
+        )
+    }
+
     func application() throws -> Application {
         let file = try file()
         return Application(
@@ -189,11 +197,7 @@ struct GoogleExternalSource: TokenSource {
 
     func token(for resource: String) async throws -> TokenResponse {
         let file = try file()
-        // Check all URLs before the first request.
-        let url = try exchange.url(file.tokenURL, "token_url")
-        let impersonation = try file.impersonationURL.map {
-            try exchange.url($0, "service_account_impersonation_url")
-        }
+        let (url, impersonation) = try endpoints(file)
         let subjectToken = try await subjectToken(file)
         let scope = impersonation == nil ? resource : GoogleTokens.impersonationScope
         do {
@@ -231,7 +235,7 @@ struct GoogleExternalSource: TokenSource {
 
     // MARK: The token of the other provider
 
-    private func subjectToken(_ file: GoogleExternalAccount) async throws -> Secret {
+    func subjectToken(_ file: GoogleExternalAccount) async throws -> Secret {
         let bytes: [UInt8]
         let name: String
         switch file.source {

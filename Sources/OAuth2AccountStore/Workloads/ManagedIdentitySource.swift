@@ -2,12 +2,21 @@ import HTTPExchange
 import LodgePlatform
 import OAuth2Protocol
 
+extension Account {
+    /// Whether its tokens have a user. Cloud Shell issues the tokens of its user to an application.
+    package var hasUser: Bool { !isClient || issuer == ManagedIdentitySource.issuer(.cloudShell) }
+}
+
 /// The tokens of a managed identity of Azure.
 struct ManagedIdentitySource: TokenSource {
     let services: MetadataServices
     let identity: ManagedIdentity
 
     static let what = "cannot get a token of the managed identity"
+
+    /// Returns the issuer of the accounts of a source.
+    static func issuer(_ source: ManagedIdentity.Source) -> String { "managed-identity:\(source.rawValue)" }
+
     private static let hint: Hint =
         "check that the identity is assigned to this machine, and managedIdentity in the settings"
 
@@ -15,7 +24,7 @@ struct ManagedIdentitySource: TokenSource {
     func application() async throws -> Application {
         let endpoint = try await services.endpoint(of: identity.source)
         return Application(
-            issuer: "managed-identity:\(endpoint.source.rawValue)",
+            issuer: Self.issuer(endpoint.source),
             clientID: identity.identity?.text ?? (endpoint.source == .cloudShell ? "user" : "system-assigned"))
     }
 

@@ -28,6 +28,16 @@ struct MetadataServices: Sendable {
     ///
     /// - Throws: ``AccountStoreError`` if the environment lacks a variable of the source, or the machine has no source.
     func endpoint(of source: ManagedIdentity.Source?) async throws -> ManagedIdentityRequest.Endpoint {
+        if let endpoint = try configuredEndpoint(of: source) { return endpoint }
+        let url = try imds()
+        guard try await detected.hasIMDS(uptime: dependencies.uptimeSeconds, probe: { try await probe(url) }) else {
+            throw Self.absent
+        }
+        return .imds(url)
+    }
+
+    /// Returns the endpoint of a source without a request, or `nil` if only a request can find the source.
+    func configuredEndpoint(of source: ManagedIdentity.Source?) throws -> ManagedIdentityRequest.Endpoint? {
         switch source {
         case .imds: return .imds(try imds())
         case .appService:
@@ -37,31 +47,26 @@ struct MetadataServices: Sendable {
         case .machineLearning:
             return .machineLearning(try url("MSI_ENDPOINT", source), secret: try secret("MSI_SECRET", source))
         case .google: throw Self.settings("the source google has its own request")
-        case nil: return try await detect()
+        case nil: return try detect()
         }
     }
 
-    private func detect() async throws -> ManagedIdentityRequest.Endpoint {
+    private func detect() throws -> ManagedIdentityRequest.Endpoint? {
         if variable("IDENTITY_ENDPOINT") != nil {
             if variable("IDENTITY_HEADER") != nil {
                 guard variable("IDENTITY_SERVER_THUMBPRINT") == nil else {
                     throw Self.settings(
-                        "the endpoint of Service Fabric is not supported, because its certificate is identified only by SHA-1"
-                    )
+                        "the endpoint of Service Fabric is not supported, because its certificate is identified only by SHA-1",
+                        hint: "use the grant clientCredentials with a certificate in clientAssertion")
                 }
-                return try await endpoint(of: .appService)
+                return try configuredEndpoint(of: .appService)
             }
             if variable("IMDS_ENDPOINT") != nil { return .azureArc(try arc()) }
         }
         if variable("MSI_ENDPOINT") != nil {
-            return try await endpoint(of: variable("MSI_SECRET") == nil ? .cloudShell : .machineLearning)
+            return try configuredEndpoint(of: variable("MSI_SECRET") == nil ? .cloudShell : .machineLearning)
         }
-        if access(arcAgent, X_OK) == 0 { return .azureArc(try arc()) }
-        let url = try imds()
-        guard try await detected.hasIMDS(uptime: dependencies.uptimeSeconds, probe: { try await probe(url) }) else {
-            throw Self.absent
-        }
-        return .imds(url)
+        return access(arcAgent, X_OK) == 0 ? .azureArc(try arc()) : nil
     }
 
     /// Returns whether Azure's metadata service is at a URL. It rejects a request without its header field with status
@@ -93,44 +98,64 @@ struct MetadataServices: Sendable {
     /// Returns the URL of the token endpoint of Google's metadata service.
     func google() throws -> URL { try metadata(overriddenBy: "GCE_METADATA_HOST", Self.googlePath) }
 
+    /// Returns the URL at which Google's metadata service shows that it is this service, without a token.
+    func googleRoot() throws -> URL { try metadata(overriddenBy: "GCE_METADATA_HOST", "/") }
+
     /// Returns a URL of the metadata service. The variable replaces its address for tests, so it must be loopback.
     private func metadata(overriddenBy name: String, _ path: String) throws -> URL {
-        guard let text = variable(name) else { return try Self.url(Self.address + path, "the metadata service") }
+        let hint: Hint = "unset the variable \(name), which is only for tests on this machine"
+        guard let text = variable(name) else { return try Self.url(Self.address + path, "the metadata service", hint) }
         let address = text.contains("://") ? text : "http://\(text)"
         let base = address.hasSuffix("/") ? String(address.dropLast()) : address
-        let url = try Self.url(base + path, name)
-        guard url.isLoopback else { throw Self.settings("\(name) names an address other than this machine") }
+        let url = try Self.url(base + path, "the variable \(name)", hint)
+        guard url.isLoopback else {
+            throw Self.settings("the variable \(name) names \(url.shownHost), expected this machine", hint: hint)
+        }
         return url
     }
 
     private func arc() throws -> URL {
-        guard variable("IDENTITY_ENDPOINT") != nil else { return try Self.url(Self.arcAddress, "Azure Arc") }
-        return try url("IDENTITY_ENDPOINT", .azureArc)
+        let name = "IDENTITY_ENDPOINT"
+        return try variable(name) == nil
+            ? Self.url(Self.arcAddress, "Azure Arc", Self.correction(of: name)) : url(name, .azureArc)
     }
 
     private func url(_ name: String, _ source: ManagedIdentity.Source?) throws -> URL {
         guard let text = variable(name) else { throw Self.missing(name, source) }
-        return try Self.url(text, name)
+        return try Self.url(text, "the variable \(name)", Self.correction(of: name))
+    }
+
+    /// Returns the hint for a variable that the platform sets.
+    private static func correction(of name: String) -> Hint {
+        "correct or unset the variable \(name), which the platform sets"
     }
 
     private func secret(_ name: String, _ source: ManagedIdentity.Source?) throws -> Secret {
         guard let text = variable(name) else { throw Self.missing(name, source) }
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw Self.settings("\(name) has characters that a header field cannot contain")
+            throw Self.settings(
+                "the variable \(name) has characters that a header field cannot contain",
+                hint: Self.correction(of: name))
         }
         return Secret(text)
     }
 
     private static func missing(_ name: String, _ source: ManagedIdentity.Source?) -> AccountStoreError {
-        settings("\(name) is not set, which the source \(source?.rawValue ?? "") needs")
+        settings(
+            "the variable \(name) is not set, which the source \(source?.rawValue ?? "") needs",
+            hint: "run the program on the platform of this source, or change managedIdentity.source in the settings")
     }
 
     /// Returns the URL of a service on this machine or on its link.
-    private static func url(_ text: String, _ name: String) throws -> URL {
-        guard let url = URL(string: text, encodingInvalidCharacters: false),
-            ["http", "https"].contains(url.scheme?.lowercased()), url.isLoopback || url.isLinkLocal,
+    private static func url(_ text: String, _ name: String, _ hint: Hint) throws -> URL {
+        let url = URL(string: text, encodingInvalidCharacters: false)
+        guard let url, ["http", "https"].contains(url.scheme?.lowercased()), url.isLoopback || url.isLinkLocal,
             url.user == nil, url.password == nil, url.fragment == nil
-        else { throw settings("\(name) is not the URL of a loopback or link-local address") }
+        else {
+            // A value without a host can be a secret in the wrong variable.
+            let found = url?.host() == nil ? "" : ", but of \(url?.shownHost ?? "")"
+            throw settings("\(name) is not the URL of a loopback or link-local address\(found)", hint: hint)
+        }
         return url
     }
 
@@ -146,12 +171,12 @@ struct MetadataServices: Sendable {
                     if received.status != 400 { try received.checkIsFromServer(of: request.url) }
                     return received
                 }
-                try await dependencies.timer(delay)
+                try await (dependencies.retryDelay ?? dependencies.timer)(delay)
             } catch let error as HTTPTransportError where response == nil {
                 switch error.kind {
                 case .timedOut:
                     guard let delay = policy.delay(after: nil) else { throw error }
-                    try await dependencies.timer(delay)
+                    try await (dependencies.retryDelay ?? dependencies.timer)(delay)
                 case .cannotConnect: throw Self.absent
                 default: throw error
                 }

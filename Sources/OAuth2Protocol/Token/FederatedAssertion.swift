@@ -87,6 +87,15 @@ package struct FederatedAssertion: Sendable {
         "issuer \(issuer.map(quoted) ?? "missing"), subject \(subject.map(quoted) ?? "missing"), "
             + "audience \(audiences.isEmpty ? "missing" : audiences.map(quoted).joined(separator: ", "))"
     }
+
+    /// Returns how long the assertion is valid, as a phrase.
+    ///
+    /// - Parameter now: Seconds since 1970.
+    package func validity(at now: Double) -> String {
+        guard let expiry else { return "without an expiry" }
+        guard expiry > now else { return "expired" }
+        return "valid for \(Int(min(expiry - now, 1e9) / 60)) min"
+    }
 }
 
 extension FederatedAssertion: Redacted {

@@ -11,8 +11,9 @@ package struct GoogleServiceAccountKey: Sendable {
     package let clientID: String?
     /// The token endpoint in the file, not checked.
     package let tokenURI: String
+    /// The identifier of the key, as the console of Google shows it.
+    package let keyID: String?
     private let key: JWK
-    private let keyID: String?
 
     /// Creates a key from its file.
     ///

@@ -68,6 +68,15 @@ package struct ManagedIdentityRequest: Sendable {
             case .machineLearning: .machineLearning
             }
         }
+
+        /// The URL.
+        package var url: URL {
+            switch self {
+            case .imds(let url), .appService(let url, _), .azureArc(let url), .cloudShell(let url),
+                .machineLearning(let url, _):
+                url
+            }
+        }
     }
 
     /// The maximum size of a response in bytes.

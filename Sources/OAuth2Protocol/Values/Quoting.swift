@@ -2,7 +2,7 @@ import StrictJSON
 
 /// Returns a received string that is safe to print: in quotation marks, at most 200 characters, with escaped control
 /// characters.
-func quoted(_ text: String) -> String {
+package func quoted(_ text: String) -> String {
     let scalars = text.unicodeScalars
     let limit = 200
     guard let end = scalars.index(scalars.startIndex, offsetBy: limit, limitedBy: scalars.endIndex),

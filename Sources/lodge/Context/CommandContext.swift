@@ -165,6 +165,13 @@ final class OpenStores: Sendable {
         if command.timeoutUse == .command, let timeout = invocation[GlobalOptions.timeout] {
             dependencies.refreshTimeout = max(timeout, dependencies.refreshTimeout)
         }
+        if let end = deadline ?? signInLimit.map({ start + $0 }) {
+            let timer = dependencies.timer
+            dependencies.retryDelay = { duration in
+                guard ContinuousClock.now + duration < end else { throw DeadlineTransport.tooLate }
+                try await timer(duration)
+            }
+        }
         if let deadline {
             dependencies.peerCertificates = { url in
                 let left = max(.zero, deadline - ContinuousClock.now)

@@ -16,6 +16,8 @@ extension RemedyText {
             } ?? Hint(remedy.description)
         case .grantToApplication(let permissions) where !permissions.isEmpty:
             Hint(remedy.description) + ", then run: " + command("accounts refresh")
+        case .allowScopes(let scopes) where !scopes.isEmpty, .delegateScopes(let scopes) where !scopes.isEmpty:
+            Hint(remedy.description) + ", then run: " + command("accounts refresh")
         case .searchDirectory: "to search the directory, omit --offline"
         case .raiseLimit(let users):
             "check the URL of the directory in the settings; to allow more users: " + command("sync")

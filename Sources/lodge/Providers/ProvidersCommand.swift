@@ -108,6 +108,7 @@ import StrictJSON
             }
             throw error
         }
+        if let failure = report.sourceFailure { throw CommandError(reporting: failure) }
         guard let first = report.problems.first else { return .done }
         let count = report.problems.count
         throw CommandError(

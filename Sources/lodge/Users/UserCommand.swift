@@ -131,7 +131,7 @@ extension CommandContext {
 
     func me() async throws -> ExitStatus {
         let (store, account) = try await context.storeAndAccount()
-        guard !account.isClient else {
+        guard account.hasUser else {
             throw CommandError(
                 .usage, "cannot show me", reason: "\(account.type) is an application",
                 hint: "to show a user, run: \(run: "show") USER",

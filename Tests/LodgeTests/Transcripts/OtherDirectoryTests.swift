@@ -98,4 +98,35 @@ import Testing
             #expect(await terminal.run("search", "ada").status == 0)
         }
     }
+
+    @Test(arguments: [
+        ("scim", "/scim/v2", "the scope User.Read.All"),
+        (
+            "google", "/admin/directory/v1",
+            "the scope https://www.googleapis.com/auth/admin.directory.user.readonly in the domain-wide delegation"
+        ),
+    ])
+    func `a 403 of an application names the scope, and never suggests a sign-in`(
+        directory: String, path: String, scope: String
+    ) async throws {
+        let terminal = try await Terminal()
+        try terminal.write(
+            settings: """
+                {"types": {"app": {"issuer": "\(terminal.provider.issuer)", "clientId": "lodge-confidential",
+                "clientSecret": {"environment": "APP_SECRET"}, "grant": "clientCredentials", "directory": "\(directory)",
+                "directoryBase": "\(terminal.provider.issuer)\(path)", "scopes": ["User.Read.All"]}}}
+                """)
+        terminal.set("APP_SECRET", "not-a-secret")
+        #expect(await terminal.run("sign-in", "app").status == 0)
+        terminal.provider.setInjectedErrors(InjectedErrors(.directory403))
+        for words in [["search", "ada"], ["show", "ada@contoso.example"]] {
+            let denied = await terminal.run(words: words)
+            #expect(denied.status == 5 && denied.errors.contains("without \(scope)"), "\(denied.errors)")
+            #expect(denied.errors.contains("hint: ask an administrator to a"), "\(denied.errors)")
+            #expect(denied.errors.contains(", then run: lodge accounts refresh"), "\(denied.errors)")
+            #expect(!denied.errors.contains("sign-in"), "\(denied.errors)")
+        }
+        let me = await terminal.run("me")
+        #expect(me.status == 2 && me.errors.contains("app is an application"), "\(me.errors)")
+    }
 }

@@ -197,6 +197,25 @@ import Testing
 
     // MARK: Errors before the request
 
+    @Test func `an error of a variable names the variable in the reason and in the hint`() async throws {
+        let missing = path("absent")
+        for name in ["AZURE_FEDERATED_TOKEN_FILE", "OTHER_FILE"] {
+            let error = try await failure(["file": ["environment": .string(name)]], environment: [name: missing])
+            #expect(error?.kind == .settings && error?.reason.contains("the variable \(name) names this file") == true)
+            #expect(error?.reason.contains(missing) == true && error?.hint != nil)
+        }
+        let job = try await failure(
+            ["githubActions": [:]],
+            environment: [
+                "ACTIONS_ID_TOKEN_REQUEST_URL": "http://evil.example/",
+                "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "hidden-token",
+            ], hiding: ["hidden-token"])
+        #expect(job?.kind == .settings && job?.reason.contains("ACTIONS_ID_TOKEN_REQUEST_URL") == true)
+        #expect(job?.hint?.description == "correct the variable ACTIONS_ID_TOKEN_REQUEST_URL")
+        let unset = try await failure(["environment": "ID_TOKEN"])
+        #expect(unset?.hint?.description == "set the variable ID_TOKEN")
+    }
+
     @Test func `an expired assertion is an error with its source and its expiry, and no request is sent`() async throws
     {
         let token = try jwt(lifetime: -60)

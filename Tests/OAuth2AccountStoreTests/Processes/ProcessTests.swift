@@ -2,6 +2,7 @@ import Foundation
 import HTTPExchange
 import StrictJSON
 import JOSE
+import LoopbackHTTP
 import OAuth2Protocol
 import StorageSuite
 import StoreTestSupport
@@ -76,6 +77,57 @@ struct ProcessTests {
         }
         #expect(await ask(processes) == ["AT-1": 1000])
         #expect(server.counts.refreshes == 1 && runs(in: directory) == 1)
+    }
+
+    /// A metadata service of Azure and a token endpoint of Google. They issue the tokens AT-0, AT-1 and so on.
+    private final class PlatformServer: Sendable {
+        private let requests = Log<String>()
+        private let listener: LoopbackListener
+        var port: UInt16 { listener.port }
+        var paths: [String] { requests.all }
+
+        init() throws {
+            listener = try LoopbackListener(limits: .server) { [requests] request in
+                requests.append(request.path)
+                let number = requests.all.count - 1
+                let body = Data(
+                    "{\"access_token\":\"AT-\(number)\",\"token_type\":\"Bearer\",\"expires_in\":3600}".utf8)
+                return LoopbackResponse(status: 200, fields: ["Content-Type": "application/json"], body: body)
+            }
+        }
+    }
+
+    @Test(arguments: ["managedIdentity", "serviceAccount"])
+    func `eight processes with 125 callers each request one token of a platform`(grant: String) async throws {
+        let directory = try TemporaryDirectory()
+        let server = try PlatformServer()
+        let key: JSONObject = [
+            "type": "service_account", "client_email": "robot@project.example", "private_key": .string(TestKeys.rsa),
+            "token_uri": .string("http://127.0.0.1:\(server.port)/token"),
+        ]
+        let keyFile = directory.path + "/key"
+        try Data(JSONValue.object(key).serialized()).write(to: URL(filePath: keyFile))
+        var type: JSONObject = [
+            "grant": .string(grant), "scopes": ["https://graph.example/.default"], "knownAuthorities": ["127.0.0.1"],
+        ]
+        type[grant] = grant == "managedIdentity" ? ["source": "imds"] : ["file": .string(keyFile)]
+        let file = directory.path + "/settings.json"
+        try Data(JSONValue.object(["types": .object(["t": .object(type)])]).serialized()).write(to: URL(filePath: file))
+        var dependencies = Dependencies(
+            transport: CurlTransport(),
+            environment: ["AZURE_POD_IDENTITY_AUTHORITY_HOST": "127.0.0.1:\(server.port)"])
+        dependencies.now = { Date().addingTimeInterval(-7200) }
+        let store = try await AccountStore(
+            settings: Settings(bytes: Array(Data(contentsOf: URL(filePath: file))), source: file),
+            storage: SQLiteStorage(directory: directory.store), custody: KeyFile(directory: directory.store),
+            dependencies: dependencies)
+        _ = try await store.signIn(to: "t")
+        let processes = try (0..<8).map { _ in
+            try TestProcess(["tokens", directory.store.path, "\(server.port)", "125", file])
+        }
+        #expect(await ask(processes) == ["AT-1": 1000])
+        let path = grant == "managedIdentity" ? "/metadata/identity/oauth2/token" : "/token"
+        #expect(server.paths == [path, path])
     }
 
     @Test func `a process killed while it fetches a client assertion does not block the other processes`() async throws

@@ -187,8 +187,35 @@ import Testing
         let platform = ScriptedPlatform()
         let error = try await failure(platform, Self.type, ["IDENTITY_ENDPOINT": address, "IDENTITY_HEADER": "h"])
         #expect(error.kind == .settings && error.reason.contains("IDENTITY_ENDPOINT") && platform.requests.isEmpty)
-        let host = try await failure(platform, Self.imds, ["AZURE_POD_IDENTITY_AUTHORITY_HOST": address])
-        #expect(host.kind == .settings && platform.requests.isEmpty)
+        #expect(error.hint?.description == "correct or unset the variable IDENTITY_ENDPOINT, which the platform sets")
+        let shell = try await failure(platform, Self.type, ["MSI_ENDPOINT": address])
+        #expect(shell.kind == .settings && shell.hint?.description.contains("the variable MSI_ENDPOINT") == true)
+        let google: JSONObject = [
+            "grant": "managedIdentity", "managedIdentity": ["source": "google"], "scopes": ["https://a.example/x"],
+        ]
+        for (name, type) in [("AZURE_POD_IDENTITY_AUTHORITY_HOST", Self.imds), ("GCE_METADATA_HOST", google)] {
+            let host = try await failure(platform, type, [name: address])
+            #expect(host.kind == .settings && host.reason.contains("the variable \(name)") && platform.requests.isEmpty)
+            #expect(
+                host.hint?.description == "unset the variable \(name), which is only for tests on this machine")
+        }
+    }
+
+    @Test func `an error of a variable shows the host of its value, and no secret`() async throws {
+        let environment = ["IDENTITY_ENDPOINT": "http://evil.example:8/x?code=secret-a", "IDENTITY_HEADER": "secret-b"]
+        let error = try await failure(ScriptedPlatform(), Self.type, environment)
+        #expect(
+            error.reason
+                == "the variable IDENTITY_ENDPOINT is not the URL of a loopback or link-local address, but of evil.example:8"
+        )
+        // The two values are exchanged.
+        let exchanged = ["IDENTITY_ENDPOINT": "secret-header", "IDENTITY_HEADER": "http://127.0.0.1/msi"]
+        let other = try await failure(ScriptedPlatform(), Self.type, exchanged)
+        #expect(other.reason == "the variable IDENTITY_ENDPOINT is not the URL of a loopback or link-local address")
+        let spaces = ["IDENTITY_ENDPOINT": "http://127.0.0.1/msi", "IDENTITY_HEADER": "two words"]
+        let header = try await failure(ScriptedPlatform(), Self.type, spaces)
+        #expect(header.reason.contains("IDENTITY_HEADER") && !header.reason.contains("two words"))
+        #expect(header.hint?.description.contains("IDENTITY_HEADER") == true)
     }
 
     @Test func `a source without its variable names the variable`() async throws {
