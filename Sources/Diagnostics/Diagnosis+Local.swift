@@ -7,7 +7,7 @@ import OAuth2Protocol
 extension Diagnosis {
     mutating func checkSettings(
         _ settings: Settings, _ types: [AccountType], _ dependencies: Dependencies, type: String?
-    ) {
+    ) async throws {
         let count = settings.types.count
         let usable = settings.unusableTypes.isEmpty ? "" : "usable "
         add(.settings, .ok, "\(count) \(usable)account type\(count == 1 ? "" : "s") in \(settings.source)")
@@ -25,11 +25,13 @@ extension Diagnosis {
             do {
                 _ = try credentials.secret()
                 if type.clientKey != nil { _ = try credentials.signingKey() }
-                if let certificate = try ClientCertificateState(of: type, dependencies) {
+                if let certificate = try await ClientCertificateState(of: type, dependencies) {
                     add(
                         .settings, certificate.remedy == nil ? .ok : .warning, of: type.name,
                         "the certificate \(certificate.detail)", remedy: certificate.remedy)
                 }
+            } catch let error where error.isCancellation {
+                throw error
             } catch {
                 add(.settings, of: type.name, failing: error)
             }

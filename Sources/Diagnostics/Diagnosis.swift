@@ -105,7 +105,7 @@ package struct Diagnosis: Sendable {
     ) async throws -> Diagnosis {
         var diagnosis = Diagnosis()
         let types = settings.types.filter { type == nil || $0.name == type }
-        diagnosis.checkSettings(settings, types, dependencies, type: type)
+        try await diagnosis.checkSettings(settings, types, dependencies, type: type)
         try await diagnosis.checkProxy(dependencies, towards: usesNetwork ? types : [])
         try await diagnosis.checkStore(storage, custody, keyLocations, settings, dependencies, type: type)
         for type in types { diagnosis.checkRedirect(of: type) }

@@ -60,20 +60,23 @@ package struct ProviderReport: Sendable {
     /// - Parameters:
     ///   - checksClient: Whether to send an authorization request without a session, which shows whether the provider has
     ///     registered the client with the redirect URI. The default is `true`.
-    ///   - checksSource: Whether to check the source of an application's tokens or assertions. The default is `true`.
+    ///   - checksSource: Whether to check the source of an application's tokens or assertions, with
+    ///     a signature if the key is in a device. The default is `true`.
     /// - Throws: `CancellationError`. The report contains every other error.
     package static func check(
         _ type: AccountType, dependencies: Dependencies, checksClient: Bool = true, checksSource: Bool = true
     ) async throws -> ProviderReport {
         var report = ProviderReport()
         let transport = dependencies.transport(for: type)
-        do throws(SettingsError) {
-            if let certificate = try ClientCertificateState(of: type, dependencies) {
+        do {
+            if let certificate = try await ClientCertificateState(of: type, dependencies, signs: checksSource) {
                 report.findings.append(
                     Finding(
                         subject: "certificate", state: certificate.remedy == nil ? .ok : .warning,
                         detail: certificate.detail, remedy: certificate.remedy))
             }
+        } catch let error where error.isCancellation {
+            throw CancellationError()
         } catch {
             let failure = AccountStoreError.wrapping(error, what: "cannot use the certificate")
             report.failure = failure

@@ -13,6 +13,14 @@
             throw Self.unsupported
         }
 
+        /// Creates no identity: this system does not read PEM.
+        package init(pem certificates: [UInt8], key: DeviceKey) throws(CertificateError) { throw Self.unsupported }
+
+        /// Returns no signature: no identity has a key in a device on this system.
+        package func deviceSignature(
+            of content: [UInt8], using algorithm: JWSAlgorithm
+        ) throws(CertificateError) -> [UInt8] { throw Self.unsupported }
+
         private static let unsupported = CertificateError(
             .certificate, "a file with a certificate and its key, which this version does not read on Apple platforms")
     }

@@ -22,6 +22,9 @@
         /// Returns whether the private key is the key of the certificate.
         func hasKey(_ key: OpaquePointer) -> Bool { X509_check_private_key(pointer, key) == 1 }
 
+        /// Returns the public key of the certificate.
+        func publicKey() -> KeyHandle? { X509_get_pubkey(pointer).map(KeyHandle.init(owning:)) }
+
         var subject: String? { X509_get_subject_name(pointer).flatMap(Self.text) }
 
         /// Returns the value of the certificate, or `nil` if libcrypto cannot encode it.
@@ -59,8 +62,34 @@
     }
 
     extension CertificateIdentity {
+        /// The maximum number of certificates in a file. A chain has three to five.
+        static let maximumCertificateCount = 20
+
         /// Creates the identity of the certificate that has the key. The others can be its issuers, in any order.
         init(_ certificates: [CertificateHandle], key: KeyHandle) throws(CertificateError) {
+            try Self.requireRSA(key)
+            guard let numbers = key.rsaNumbers else { throw CertificateError(.key, "a damaged private key") }
+            try self.init(
+                certificates, leaf: certificates.first { $0.hasKey(key.pointer) },
+                key: JWK(.rsa, nil, key, isPrivate: true, ["n": numbers.n, "e": numbers.e]), device: nil)
+        }
+
+        /// Creates the identity of the certificate whose key is in a device.
+        init(_ certificates: [CertificateHandle], key device: DeviceKey) throws(CertificateError) {
+            guard let index = try device.index(in: certificates), case let leaf = certificates[index],
+                let key = leaf.publicKey(), let numbers = key.rsaNumbers
+            else { throw Self.foreignKey }
+            try self.init(
+                certificates, leaf: leaf,
+                key: JWK(.rsa, nil, key, isPrivate: false, ["n": numbers.n, "e": numbers.e]), device: device)
+        }
+
+        private static let foreignKey = CertificateError(
+            .key, "the key of another certificate",
+            hint: "the certificate and the key must be a pair: check both")
+
+        /// Throws if Microsoft Entra and AD FS do not accept the key.
+        static func requireRSA(_ key: KeyHandle) throws(CertificateError) {
             guard EVP_PKEY_is_a(key.pointer, "RSA") == 1 else {
                 let name = EVP_PKEY_get0_type_name(key.pointer).map { String(cString: $0) } ?? "unknown"
                 throw CertificateError(
@@ -72,11 +101,19 @@
                     .key, "an RSA key of \(key.bitCount) bits",
                     hint: "create a certificate with an RSA key of \(JWK.rsaBitCounts.lowerBound) bits or more")
             }
-            guard let leaf = certificates.first(where: { $0.hasKey(key.pointer) }) else {
-                ERR_clear_error()
+        }
+
+        private init(
+            _ certificates: [CertificateHandle], leaf: CertificateHandle?, key: JWK, device: DeviceKey?
+        ) throws(CertificateError) {
+            guard certificates.count <= Self.maximumCertificateCount else {
                 throw CertificateError(
-                    .key, "the key of another certificate",
-                    hint: "the certificate and the key must be a pair: check both files")
+                    .certificate, "more than \(Self.maximumCertificateCount) certificates",
+                    hint: "keep only the certificate of the application and its intermediate certificates")
+            }
+            guard let leaf else {
+                ERR_clear_error()
+                throw Self.foreignKey
             }
             var rest = certificates.filter { $0 !== leaf }
             var issuers: [CertificateHandle] = []
@@ -84,15 +121,15 @@
                 issuers.append(rest.remove(at: index))
             }
             ERR_clear_error()
-            guard let certificate = leaf.certificate(), let numbers = key.rsaNumbers,
+            guard let certificate = leaf.certificate(),
                 case let values = issuers.compactMap({ $0.certificate() }), values.count == issuers.count
             else {
                 ERR_clear_error()
                 throw CertificateError(.certificate, "a damaged certificate")
             }
             self.init(
-                certificate: certificate, issuers: values, unlinkedSubjects: rest.map { $0.subject ?? "" },
-                key: JWK(.rsa, nil, key, isPrivate: true, ["n": numbers.n, "e": numbers.e]))
+                certificate: certificate, issuers: values, unlinkedSubjects: rest.map { $0.subject ?? "" }, key: key,
+                device: device)
         }
     }
 #endif

@@ -35,8 +35,10 @@ package struct CertificateIdentity: Sendable {
     package let issuers: [Certificate]
     /// The subjects of the other certificates in the file, which did not issue any of these.
     package let unlinkedSubjects: [String]
-    /// The private key, an RSA key.
+    /// The RSA key: a private key, or the public key if the private key is in a device.
     package let key: JWK
+    /// The private key in a device, or `nil` if ``key`` is the private key.
+    package let device: DeviceKey?
 
     /// The certificate and its issuers, in their order in `x5c`.
     package var chain: [Certificate] { [certificate] + issuers }

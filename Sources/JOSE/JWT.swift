@@ -119,6 +119,17 @@ package struct JWT: Sendable {
         guard let text = jws.compact() else { throw .malformed("the compact form cannot hold it") }
         return text
     }
+
+    /// Returns a JWT with a signature of the caller, such as of a key in a device.
+    ///
+    /// - Parameter sign: Returns the signature of bytes in the form of RFC 7518 section 3.
+    package static func sign(
+        _ claims: JSONObject, algorithm: JWSAlgorithm, header: JSONObject, by sign: ([UInt8]) throws -> [UInt8]
+    ) throws -> String {
+        let header = JSONObject([.init(name: "alg", value: .string(algorithm.rawValue))] + header.members)
+        let input = [header, claims].map { Base64URL.encode(JSONValue.object($0).serialized()) }.joined(separator: ".")
+        return input + "." + Base64URL.encode(try sign(Array(input.utf8)))
+    }
 }
 
 extension JWT: Redacted {

@@ -62,6 +62,15 @@
         /// The maximum number of iterations of a password, which take about two seconds. Programs use 2,000 to 1,000,000.
         private static let maximumIterations = 10_000_000
 
+        /// Creates the identity from certificates in PEM, whose key is in a device.
+        ///
+        /// Blocks until the device has responded.
+        package init(pem certificates: [UInt8], key: DeviceKey) throws(CertificateError) {
+            ERR_clear_error()
+            defer { ERR_clear_error() }
+            try self.init(Self.certificates(pem: certificates), key: key)
+        }
+
         // MARK: PEM
 
         private static func certificates(pem bytes: [UInt8]) throws(CertificateError) -> [CertificateHandle] {
@@ -69,6 +78,7 @@
                 var handles: [CertificateHandle] = []
                 while let pointer = PEM_read_bio_X509(input, nil, { _, _, _, _ in -1 }, nil) {
                     handles.append(CertificateHandle(owning: pointer))
+                    if handles.count > maximumCertificateCount { return (handles, true) }
                 }
                 let last = QueuedError.all().last
                 return (handles, last?.isError(ERR_LIB_PEM, PEM_R_NO_START_LINE) ?? false)
@@ -83,29 +93,13 @@
             return handles
         }
 
-        /// The password for libcrypto, and whether libcrypto requested it.
-        private final class PasswordRequest {
-            let password: Secret?
-            var wasRequested = false
-
-            init(_ password: Secret?) { self.password = password }
-        }
-
         fileprivate static func key(pem bytes: [UInt8], _ password: Secret?) throws(CertificateError) -> KeyHandle {
             let request = PasswordRequest(password)
             let pointer = withExtendedLifetime(request) {
                 withMemory(bytes) { input in
-                    // Without a function, libcrypto would prompt on the terminal.
                     PEM_read_bio_PrivateKey_ex(
-                        input, nil,
-                        { buffer, size, _, context in
-                            guard let buffer, let context else { return -1 }
-                            let request = Unmanaged<PasswordRequest>.fromOpaque(context).takeUnretainedValue()
-                            request.wasRequested = true
-                            guard let bytes = request.password?.value.utf8, bytes.count <= Int(size) else { return -1 }
-                            for (index, byte) in bytes.enumerated() { buffer[index] = CChar(bitPattern: byte) }
-                            return Int32(bytes.count)
-                        }, Unmanaged.passUnretained(request).toOpaque(), nil, nil)
+                        input, nil, { PasswordRequest.supply($0, $1, $2, $3) },
+                        Unmanaged.passUnretained(request).toOpaque(), nil, nil)
                 }
             }
             if let pointer { return KeyHandle(owning: pointer) }
@@ -147,7 +141,32 @@
                 hint: hasPassword ? nil : missingPassword)
         }
 
-        private static let missingPassword: Hint = "add password, with the name of an environment variable or a file"
+        static let missingPassword: Hint = "add password, with the name of an environment variable or a file"
+    }
+
+    /// The password for libcrypto, and whether libcrypto requested it.
+    final class PasswordRequest {
+        private let password: Secret?
+        private(set) var wasRequested = false
+
+        init(_ password: Secret?) { self.password = password }
+
+        /// Writes the password into the buffer of libcrypto. Returns its length, or -1 without a password.
+        ///
+        /// Always pass such a function to libcrypto: otherwise it prompts on the terminal.
+        ///
+        /// - Parameter context: The address of the request.
+        static func supply(
+            _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _ isWriting: Int32,
+            _ context: UnsafeMutableRawPointer?
+        ) -> Int32 {
+            guard let buffer, let context else { return -1 }
+            let request = Unmanaged<PasswordRequest>.fromOpaque(context).takeUnretainedValue()
+            request.wasRequested = true
+            guard let bytes = request.password?.value.utf8, bytes.count <= Int(size) else { return -1 }
+            for (index, byte) in bytes.enumerated() { buffer[index] = CChar(bitPattern: byte) }
+            return Int32(bytes.count)
+        }
     }
 
     extension JWK {
@@ -161,41 +180,6 @@
                     .key, "not an RSA key of \(Self.rsaBitCounts.lowerBound) to \(Self.rsaBitCounts.upperBound) bits")
             }
             self.init(.rsa, nil, handle, isPrivate: true, ["n": numbers.n, "e": numbers.e])
-        }
-    }
-
-    /// An error of libcrypto's queue of the thread.
-    private struct QueuedError {
-        let code: UInt
-        let text: String
-
-        func isError(_ library: Int32, _ reason: Int32) -> Bool {
-            ERR_GET_LIB(code) == library && ERR_GET_REASON(code) == reason
-        }
-
-        /// Returns all errors of the queue, oldest first, and removes them.
-        static func all() -> [QueuedError] {
-            var errors: [QueuedError] = []
-            var text: UnsafePointer<CChar>?
-            var flags: Int32 = 0
-            while case let code = ERR_get_error_all(nil, nil, nil, &text, &flags), code != 0 {
-                let isText = flags & ERR_TXT_STRING != 0
-                errors.append(QueuedError(code: code, text: isText ? text.map { String(cString: $0) } ?? "" : ""))
-            }
-            return errors
-        }
-    }
-
-    extension [QueuedError] {
-        /// The algorithm that libcrypto did not find, or `nil` if it found all.
-        ///
-        /// The text is `Global default library context, Algorithm (RC2-40-CBC : 0), Properties ()`.
-        fileprivate var unsupportedAlgorithm: String? {
-            for error in self {
-                guard let name = error.text.firstRange(of: "Algorithm (") else { continue }
-                return String(error.text[name.upperBound...].prefix { $0 != " " && $0 != ")" })
-            }
-            return nil
         }
     }
 #endif

@@ -1,3 +1,4 @@
+import JOSE
 import LodgePlatform
 import StrictJSON
 
@@ -7,6 +8,9 @@ public struct CertificateCredential: Sendable, Equatable {
     public enum Files: Sendable, Equatable {
         /// A PEM file with the certificate and intermediate certificates, and the file of the key, or `nil` if the first
         /// file has the key too.
+        ///
+        /// In place of a file, the key can be the URI of a key in a TPM, such as `handle:0x81000001`, or on a PKCS #11 token, such as
+        /// `pkcs11:token=work;object=app` (RFC 7512).
         case pem(certificate: String, key: String?)
         /// A PKCS #12 file, such as `app.pfx`.
         case pkcs12(String)
@@ -22,7 +26,7 @@ public struct CertificateCredential: Sendable, Equatable {
 
     /// The files of the certificate and its key.
     public var files: Files
-    /// The password of an encrypted key or a PKCS #12 file. It may be empty.
+    /// The password of an encrypted key, of a key in a device, or of a PKCS #12 file. It may be empty.
     public var password: AccountType.SecretSource?
     /// Whether each assertion contains the certificate and its intermediate certificates.
     ///
@@ -33,6 +37,12 @@ public struct CertificateCredential: Sendable, Equatable {
 
     /// Creates the credential of these files.
     public init(files: Files) { self.files = files }
+
+    /// Returns the key in a device, or `nil` if the key is in a file.
+    package func deviceKey(password: Secret? = nil) throws(CertificateError) -> DeviceKey? {
+        guard case .pem(_, let key?) = files else { return nil }
+        return try DeviceKey(key, password: password)
+    }
 }
 
 extension MemberDecoder {
@@ -51,6 +61,11 @@ extension MemberDecoder {
             credential = CertificateCredential(files: .pkcs12(path))
         case (nil, nil): throw mismatch("certificate or pkcs12, the path of a file", "none of the two")
         case (_?, _?): throw mismatch("either certificate or pkcs12", "both")
+        }
+        do throws(CertificateError) {
+            _ = try credential.deviceKey()
+        } catch {
+            throw self.error("key", "the path of a file, or the URI of a key", error.found, hint: error.hint)
         }
         switch object["password"] {
         case nil: break

@@ -27,6 +27,8 @@ extension Settings {
 
     private func file(of assertion: AccountType.ClientAssertion?) -> String? {
         guard case .certificate(let credential)? = assertion else { return nil }
+        // No user can read a key in a device.
+        guard (try? credential.deviceKey()) == nil else { return nil }
         return switch credential.files {
         case .pem(let certificate, let key): key ?? certificate
         case .pkcs12(let path): path

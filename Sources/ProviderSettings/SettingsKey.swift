@@ -122,9 +122,9 @@ package struct SettingsKey: Sendable, Equatable {
         SettingsKey(
             "clientAssertion", "object with one member",
             #"{"certificate": {"pkcs12": "app.pfx", "password": {"environment": "APP_PFX_PASSWORD"}}}"#,
-            "the source of the assertions of a client without a secret; certificate has certificate and key (PEM files) or pkcs12, and "
-                + "can have password, chain (Boolean) and algorithm (PS256 or RS256); file, environment, command (array) and url name the "
-                + "source of a JWT of another issuer, also githubActions and azurePipelines; url can have method, query, headers, bearer "
+            "the source of the assertions of a client without a secret; certificate has certificate and key (PEM files; key can be "
+                + "handle:… in a TPM or pkcs11:… on a token) or pkcs12, and can have password, chain (Boolean) and algorithm (PS256 or "
+                + "RS256); file, environment, command (array) and url name the source of a JWT of another issuer, also githubActions and azurePipelines; url can have method, query, headers, bearer "
                 + "and member"),
         SettingsKey(
             "clientCertificate", #"{"certificate": PATH, "key": PATH}"#,

@@ -18,15 +18,20 @@ import Dispatch
             ProcessLimits.protectMemory()
             // A file size limit must make the write fail, not end the program.
             signal(SIGXFSZ, SIG_IGN)
+            let environment = ProcessInfo.processInfo.environment
+            // The library that connects to a TPM would write its own messages to standard error. Programs that lodge starts get the
+            // environment without this variable.
+            setenv("TSS2_LOG", "all+NONE", 0)
             if arguments.first == AgentWorkerName.command { await AgentWorker.run(store: arguments.dropFirst().first) }
-            await run(arguments, delegation)
+            await run(arguments, environment, delegation)
         }
         dispatchMain()
     }
 
     /// Runs the command line of this process and ends the process.
-    @MainActor private static func run(_ arguments: [String], _ delegation: Delegation) async -> Never {
-        let environment = ProcessInfo.processInfo.environment
+    @MainActor private static func run(
+        _ arguments: [String], _ environment: [String: String], _ delegation: Delegation
+    ) async -> Never {
         let console = Console.process(Program.name, environment: environment)
         var world = CommandEnvironment(console: console, environment: environment)
         world.delegation = delegation

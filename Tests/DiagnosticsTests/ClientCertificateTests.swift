@@ -40,7 +40,7 @@ import Testing
         let finding = try #require(report.findings.first)
         #expect(finding.subject == "certificate" && finding.state == (isWarning ? .warning : .ok))
         var diagnosis = Diagnosis()
-        diagnosis.checkSettings(try Settings(types: [type]), [type], dependencies, type: nil)
+        try await diagnosis.checkSettings(try Settings(types: [type]), [type], dependencies, type: nil)
         let finding2 = try #require(
             diagnosis.findings.first { $0.subject == type.name && $0.detail.contains("CN=app") })
         #expect(finding2.check == .settings && finding2.state == (isWarning ? .warning : .ok))
@@ -50,6 +50,29 @@ import Testing
                 #expect(detail.contains(try SampleCertificate.thumbprint("app.pem", digest)), "\(detail)")
             }
             #expect((remedy != nil) == isWarning)
+        }
+    }
+
+    @Test(arguments: [(31.5, false), (30.5, true), (0.5, true)])
+    func `both checks warn of an intermediate certificate that expires first, if the chain is sent`(
+        days: Double, isWarning: Bool
+    ) async throws {
+        // The intermediate certificate ends on 2030-01-01, the certificate of the application on 2126-01-01.
+        let dependencies = dependencies(days: (Self.end - 1_893_456_000) / 86_400 + days)
+        for includesChain in [true, false] {
+            var type = try type()
+            var credential = CertificateCredential(
+                files: .pem(certificate: try SampleCertificate.path("chain-short.pem"), key: nil))
+            credential.includesChain = includesChain
+            type.clientAssertion = .certificate(credential)
+            let finding = try #require(
+                try await ProviderReport.check(type, dependencies: dependencies).findings.first)
+            #expect(finding.state == (isWarning && includesChain ? .warning : .ok))
+            let remaining = days < 1 ? "expires within a day" : "expires in \(Int(days)) days"
+            #expect(
+                finding.detail.contains("the intermediate certificate CN=short-lived, O=Contoso \(remaining)")
+                    == includesChain, "\(finding.detail)")
+            #expect((finding.remedy?.description.contains("intermediate") == true) == (isWarning && includesChain))
         }
     }
 
@@ -64,7 +87,7 @@ import Testing
         #expect(report.findings.map(\.subject) == ["certificate"] && report.problems.count == 1)
         #expect(report.failure?.kind == .settings && report.failure?.reason.contains(file) == true)
         var diagnosis = Diagnosis()
-        diagnosis.checkSettings(try Settings(types: [type]), [type], dependencies, type: nil)
+        try await diagnosis.checkSettings(try Settings(types: [type]), [type], dependencies, type: nil)
         #expect(diagnosis.problems.contains { $0.failure?.reason.contains(file) == true })
     }
 }

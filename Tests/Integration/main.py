@@ -60,6 +60,7 @@ import signatures
 import signed_requests
 import terminal
 import tls
+import tpm
 import workloads
 import workload_identity
 import workload_input
@@ -70,7 +71,7 @@ from world import ENDINGS, Ports, Unavailable, World, remove_home
 ALONE = [
     hostile_input, guides, interrupted, documentation, failing_provider, mail_servers, migration, postgresql, shared_store, local_directory, requests_nginx, agent, agent_settings, any_address, clients, workloads,
     browse, damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, git_server, credentials, oidc_agent, certificates, cloud, qr_code, recipes, recording, scripts,
-    signed_requests, workload_identity, workload_input]
+    signed_requests, tpm, workload_identity, workload_input]
 # Servers of other projects, as Python and Debian packages.
 SERVERS = [canaille, django_oauth_toolkit, lemonldap_ng, oidc_provider_mock, scim2_server]
 WITH_PEERS = [

@@ -83,7 +83,7 @@ def control(checks, package):
     checks.check("its maintainer is a person or a group with an address",
                  re.fullmatch(r"[^<>]+ <[^<>@ ]+@[^<>@ ]+>", maintainer) and "lodge.example" not in maintainer, maintainer)
     suggests = field("Suggests").split(", ")
-    for library in ("libpq5", "libqrencode4", "libsecret-1-0", "libturbojpeg0"):
+    for library in ("libpq5", "libqrencode4", "libsecret-1-0", "libturbojpeg0", "tpm2-openssl"):
         checks.check(f"the package suggests {library}", library in suggests, suggests)
 
 

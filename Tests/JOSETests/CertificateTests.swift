@@ -64,6 +64,28 @@ import Testing
             #expect(pkcs12.certificate == pem.certificate)
         }
 
+        @Test func `the certificates of a PEM file can be in any order`() throws {
+            let chain = String(decoding: try SampleCertificate.bytes("chain.pem"), as: UTF8.self)
+            let root = String(decoding: try SampleCertificate.bytes("root.pem"), as: UTF8.self)
+            let end = "-----END CERTIFICATE-----\n"
+            let parts = chain.split(separator: "-----BEGIN", omittingEmptySubsequences: true).map { "-----BEGIN" + $0 }
+            try #require(parts.count == 3 && parts[2].hasSuffix(end))
+            let shuffled = try CertificateIdentity(pem: Array((root + parts[2] + parts[1] + parts[0]).utf8))
+            #expect(
+                shuffled.chain.map(\.subject) == [
+                    "CN=chained, O=Contoso", "CN=intermediate, O=Contoso", "CN=root, O=Contoso",
+                ])
+            #expect(shuffled.unlinkedSubjects.isEmpty)
+        }
+
+        @Test func `a file with 100 certificates is rejected`() throws {
+            let bytes = try SampleCertificate.bytes("app.pem")
+            let root = try SampleCertificate.bytes("root.pem")
+            let many = bytes + Array(repeating: root, count: 99).joined()
+            #expect(try error("many.pem", bytes: many).found == "more than 20 certificates")
+            #expect(try CertificateIdentity(pem: bytes + Array(repeating: root, count: 19).joined()).issuers.isEmpty)
+        }
+
         @Test func `a certificate that issued none of the others is reported`() throws {
             let identity = try identity("unlinked.pem")
             #expect(identity.chain.count == 1 && identity.unlinkedSubjects == ["CN=app, O=Contoso"])

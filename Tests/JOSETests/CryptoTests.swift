@@ -76,7 +76,7 @@ import Testing
         #expect(
             importing.sorted() == [
                 "Certificate+Libcrypto.swift", "Crypto+CryptoKit.swift", "Crypto+Libcrypto.swift",
-                "PrivateKeyFile+Libcrypto.swift",
+                "DeviceKey+Libcrypto.swift", "PrivateKeyFile+Libcrypto.swift", "QueuedError+Libcrypto.swift",
             ])
     }
 }

@@ -38,6 +38,24 @@ import LodgePlatform
         #expect(method.clientAuthentication == .privateKeyJWT)
     }
 
+    @Test(arguments: ["handle:0x81000001", "pkcs11:token=work;object=app"])
+    func `the key of a certificate can be in a TPM or on a PKCS 11 token`(uri: String) throws {
+        let credential = try certificate(#""certificate": "app.pem", "key": "\#(uri)""#)
+        #expect(credential.files == .pem(certificate: "app.pem", key: uri))
+        #expect(try credential.deviceKey()?.uri == uri)
+        #expect(try certificate(#""certificate": "app.pem", "key": "app.key""#).deviceKey() == nil)
+        #expect(try certificate(#""pkcs12": "app.pfx""#).deviceKey() == nil)
+    }
+
+    @Test(arguments: ["pkcs11:object=app?pin-value=8231", "handle:0x81000001?pass"])
+    func `the URI of a key has no password`(uri: String) throws {
+        let error = try #require(throws: SettingsError.self) {
+            try certificate(#""certificate": "app.pem", "key": "\#(uri)""#)
+        }
+        #expect(error.key == "types.t.clientAssertion.certificate.key")
+        #expect(error.hint?.description.contains("password") == true && !"\(error)".contains("8231"), "\(error)")
+    }
+
     @Test(arguments: [
         (#""clientAssertion": "app.pem""#, "clientAssertion", "a string"),
         (#""clientAssertion": {}"#, "clientAssertion", "an empty dictionary"),

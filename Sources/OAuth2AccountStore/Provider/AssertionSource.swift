@@ -11,15 +11,15 @@ package protocol AssertionSource: Sendable {
 }
 
 extension AccountType.ClientAssertion {
-    /// Creates the source of a type. It checks the settings, and sends no request.
+    /// Creates the source of a type. It checks the settings, looks up a key in a device, and sends no request.
     ///
     /// - Parameter time: Returns the time of the server of an audience, in seconds since 1970.
     func source(
         for type: AccountType, _ dependencies: Dependencies, time: @escaping @Sendable (_ audience: String) -> Double
-    ) throws -> any AssertionSource {
+    ) async throws -> any AssertionSource {
         switch self {
         case .certificate(let credential):
-            try CertificateAssertions(credential, of: type, dependencies, time: time)
+            try await CertificateAssertions(credential, of: type, dependencies, time: time)
         case .federated(let credential): FederatedAssertions(credential, of: type, dependencies, time: time)
         }
     }

@@ -85,7 +85,7 @@ extension StoreContext {
         of type: AccountType, offering endpoint: String? = nil
     ) async throws -> ProviderClient {
         // An unusable certificate is an error before the first request.
-        let assertions = try type.clientAssertion?.source(for: type, dependencies) { [self] audience in
+        let assertions = try await type.clientAssertion?.source(for: type, dependencies) { [self] audience in
             dependencies.now().timeIntervalSince1970 + (URL(string: audience).map(providers.hints.offset) ?? 0)
         }
         let server: AuthorizationServer

@@ -11,14 +11,16 @@ extension ClientAssertion {
 
     /// Signs an assertion with the key of a certificate. Every request needs a new one, even a repeated request.
     ///
+    /// Blocks until the device has responded if the key is in a device.
+    ///
     /// - Parameters:
     ///   - audience: The URL of the token endpoint.
     ///   - algorithm: PS256 sends the SHA-256 thumbprint of the certificate, and RS256 its SHA-1 thumbprint.
     ///   - includesChain: Whether the assertion contains the certificate and its issuers.
     ///   - now: Seconds since 1970.
     ///   - random: Returns the given number of unpredictable bytes.
-    /// - Throws: ``OAuth2Error/configuration(_:)`` if the key cannot sign with the algorithm; any error that `random`
-    ///   throws.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the key cannot sign with the algorithm; `CertificateError` of a device;
+    ///   any error that `random` throws.
     package static func sign(
         clientID: String, audience: String, identity: CertificateIdentity, algorithm: JWSAlgorithm,
         includesChain: Bool, now: Double, random: (Int) throws -> [UInt8] = SecureRandom.bytes
@@ -39,6 +41,13 @@ extension ClientAssertion {
             "iss": .string(clientID), "sub": .string(clientID), "aud": .string(audience),
             "nbf": .number(JSONNumber(Int64(start))),
         ]
+        if identity.device != nil {
+            let claims = try JWT.issued(claims, lifetime: certificateLifetime, now: start, random: random)
+            return Secret(
+                try JWT.sign(claims, algorithm: algorithm, header: header) {
+                    try identity.deviceSignature(of: $0, using: algorithm)
+                })
+        }
         return Secret(
             try JWT.issue(
                 "the client assertion", claims, lifetime: certificateLifetime, key: identity.key, algorithm: algorithm,

@@ -49,16 +49,24 @@ extension JWT {
         _ name: String, _ claims: JSONObject, lifetime: Int64? = nil, key: JWK, algorithm: JWSAlgorithm,
         header: JSONObject = [:], now: Double, random: (Int) throws -> [UInt8]
     ) throws -> String {
+        let claims = try issued(claims, lifetime: lifetime, now: now, random: random)
+        do {
+            return try JWT.sign(claims, with: key, algorithm: algorithm, header: header)
+        } catch {
+            throw OAuth2Error.configuration("\(name) cannot be signed: \(error)")
+        }
+    }
+
+    /// Returns claims with a new identifier and the times.
+    static func issued(
+        _ claims: JSONObject, lifetime: Int64?, now: Double, random: (Int) throws -> [UInt8]
+    ) throws -> JSONObject {
         guard now.isFinite, abs(now) < 1e15 else { throw OAuth2Error.configuration("the time is out of range") }
         let issuedAt = Int64(now)
         var claims = claims
         claims.append("jti", .string(Base64URL.encode(try random(16))))
         claims.append("iat", .number(JSONNumber(issuedAt)))
         if let lifetime { claims.append("exp", .number(JSONNumber(issuedAt + lifetime))) }
-        do {
-            return try JWT.sign(claims, with: key, algorithm: algorithm, header: header)
-        } catch {
-            throw OAuth2Error.configuration("\(name) cannot be signed: \(error)")
-        }
+        return claims
     }
 }

@@ -11,7 +11,8 @@ import StrictJSON
             "certificate", "FILE", "the client's certificate: PEM or PKCS #12",
             completion: .file)
         static let key = Option.text(
-            "key", "FILE", "PEM file of its key (the file of --certificate)", completion: .file)
+            "key", "FILE|URI", "PEM file of its key, handle:… or pkcs11:… (the file of --certificate)",
+            completion: .file)
         static let password = Option.text(
             "certificate-password-env", "NAME", "environment variable with the key's password")
         static let chain = Option.flag("chain", "send the certificate with its chain")
@@ -37,7 +38,7 @@ import StrictJSON
             members["pkcs12"] = .string(absolute(path))
         } else {
             members["certificate"] = .string(absolute(path))
-            if let key = invocation[Input.key] { members["key"] = .string(absolute(key)) }
+            if let key = invocation[Input.key] { members["key"] = .string(try location(ofKey: key)) }
         }
         if let name = invocation[Input.password] { members["password"] = ["environment": .string(name)] }
         if invocation[Input.chain] { members["chain"] = true }
@@ -48,11 +49,12 @@ import StrictJSON
     /// or without the variable of its password.
     ///
     /// - Throws: `SettingsError` if the certificate cannot be used.
-    func note(_ type: AccountType) throws -> String? {
+    func note(_ type: AccountType) async throws -> String? {
         guard case .certificate(let credential)? = type.clientAssertion else { return nil }
         let dependencies = context.dependencies()
         if case .environment(let name)? = credential.password, dependencies.environment[name] == nil { return nil }
-        let loaded = try ClientCredentials(type: type, environment: dependencies.environment).certificate(credential)
+        let loaded = try await ClientCredentials(type: type, environment: dependencies.environment).certificate(
+            credential, dependencies, signs: true)
         try loaded.requireValidity(at: dependencies.now().timeIntervalSince1970)
         let certificate = loaded.identity.certificate
         return
@@ -66,6 +68,15 @@ import StrictJSON
             return path.lowercased().hasSuffix(".pfx") || path.lowercased().hasSuffix(".p12")
         }
         return bytes.first == 0x30
+    }
+
+    /// Returns the URI of a key in a device, or the absolute path of a file.
+    private func location(ofKey text: String) throws(CommandError) -> String {
+        do throws(CertificateError) {
+            return try DeviceKey(text)?.uri ?? absolute(text)
+        } catch {
+            throw CommandError(.usage, "wrong value of --key", reason: "found \(error.found)", hint: error.hint)
+        }
     }
 
     /// Returns an absolute path, because commands read the settings from any folder.

@@ -41,7 +41,7 @@ import StrictJSON
         "add", "Add an account type to the settings file.",
         discussion: """
             lodge keeps the comments and the layout of the file. It reads the metadata of --issuer first, and adds no type if it cannot \
-            use them. --register registers a client at the provider (RFC 7591); lodge saves its registration token encrypted in the store. Only \
+            use them. --register registers a client (RFC 7591); lodge saves its registration token encrypted in the store. Only \
             you can read a file with a client secret. With only --directory-base, the type has no provider: sign-in reads the token \
             from standard input. For a client without a secret: lodge providers show entra-workload.
             """,
@@ -75,7 +75,7 @@ import StrictJSON
         var trial = keys
         if invocation[Input.register] { trial["clientId"] = "unknown" }
         let type = try type(addition, trial, old)
-        let certificate = try CertificateOptions(context: context).note(type)
+        let certificate = try await CertificateOptions(context: context).note(type)
         let server = try await server(of: type)
         if invocation[Input.register] {
             var metadata = ProviderPreset(named: type.preset ?? "")?.registration ?? JSONObject()

@@ -97,6 +97,8 @@ import StrictJSON
         try list(report.findings.map(FindingRecord.init), FindingRecord.listColumns)
         if let failure = report.failure {
             var error = CommandError(reporting: failure)
+            // The certificate of the client cannot be used, and there was no request.
+            if failure.kind == .settings { throw error }
             if failure.hint == nil { error.hint = "check the URL and the network, and try again" }
             if let issuer = try await ProviderReport.workingIssuer(for: type, dependencies: context.dependencies()) {
                 error.hint =

@@ -30,6 +30,31 @@ import Testing
         #expect(written?["chain"] == true)
     }
 
+    @Test func `providers add --key writes the URI of a key in a device unchanged`() async throws {
+        let terminal = try await Terminal()
+        let words = [
+            "providers", "add", "entra-workload", "--client-id", "app", "--set", "tenant=contoso.com", "--certificate",
+            try SampleCertificate.path("app-certificate.pem"), "--key",
+        ]
+        let uri = "pkcs11:token=lodge-no-such-token;object=none"
+        // Without the value of the password, the key is not used.
+        let added = await terminal.run(words: words + [uri, "--certificate-password-env", "TOKEN_PIN"])
+        #expect(added.status == 0, "\(added.errors)")
+        let written = try type("entra-workload", terminal)?["clientAssertion"]?.object?["certificate"]?.object
+        #expect(written?["key"] == .string(uri))
+        #expect(await terminal.run("providers", "remove", "entra-workload").status == 0)
+
+        for (key, status, reason) in [
+            (uri, Int32(8), uri), ("pkcs11:object=app?pin-value=8231", 2, "set password"),
+            ("handle:0x81000001?pass", 2, "set password"), ("handle:1", 2, "handle:0x81000001"),
+        ] {
+            let rejected = await terminal.run(words: words + [key])
+            #expect(rejected.status == status && rejected.errors.contains(reason), "\(rejected.errors)")
+            #expect(!rejected.errors.contains("8231") && !rejected.errors.contains("No such file"))
+            #expect(try type("entra-workload", terminal) == nil)
+        }
+    }
+
     @Test func `the password of a certificate stays in its variable`() async throws {
         let terminal = try await Terminal()
         terminal.set("APP_PASSWORD", SampleCertificate.password)

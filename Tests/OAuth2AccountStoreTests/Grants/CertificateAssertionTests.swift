@@ -3,6 +3,7 @@ import HTTPExchange
 import JOSE
 import OAuth2Protocol
 import StrictJSON
+import Synchronization
 import TestSupport
 import Testing
 
@@ -162,6 +163,56 @@ import LodgePlatform
         #expect(error.reason.contains(reason) && error.reason.contains(file), "\(error)")
         #expect(scene.provider.requests(to: "/contoso/v2.0/.well-known/openid-configuration").isEmpty)
         #expect(scene.provider.requests(to: "/token").isEmpty)
+    }
+
+    @Test func `an expired intermediate certificate is an error before the first request if the chain is sent`()
+        async throws
+    {
+        // The intermediate certificate expires in 2030, the certificate of the application in 2126.
+        var certificate = try Self.pem("chain-short.pem")
+        certificate["chain"] = true
+        let scene = try await Scene(certificate)
+        _ = try await scene.signIn()
+        let later = try await Scene(certificate)
+        later.provider.advance(4 * 366 * 86_400)
+        let error = try #require(try await grantFailure { try await later.signIn() })
+        #expect(error.kind == .settings && error.remedy == .changeSettings)
+        #expect(
+            error.reason.contains("CN=short-lived, O=Contoso, which expired at 2030-01-01T00:00:00Z"), "\(error)")
+        #expect(error.reason.contains("chain-short.pem") && error.hint?.description.contains("chain") == true)
+        #expect(later.provider.requests(to: "/contoso/v2.0/.well-known/openid-configuration").isEmpty)
+        // Without the chain, the provider never gets it.
+        let alone = try await Scene(Self.pem("chain-short.pem"))
+        alone.provider.advance(4 * 366 * 86_400)
+        _ = try await alone.signIn()
+    }
+
+    @Test func `a key that no token has is an error before the first request, without the password`() async throws {
+        var certificate = try Self.pem("app-certificate.pem")
+        certificate["key"] = "pkcs11:token=lodge-no-such-token;object=none"
+        certificate["password"] = "82317731"
+        let scene = try await Scene(certificate)
+        let error = try #require(try await grantFailure { try await scene.signIn() })
+        #expect(error.kind == .settings && error.remedy == .changeSettings && error.hint != nil)
+        #expect(error.reason.contains("pkcs11:token=lodge-no-such-token;object=none"), "\(error)")
+        #expect(!"\(error)".contains("82317731"))
+        #expect(scene.provider.requests(to: "/contoso/v2.0/.well-known/openid-configuration").isEmpty)
+    }
+
+    @Test func `a device that does not respond ends the call after a time limit, and a file needs none`() async throws {
+        let opened = Mutex(false)
+        var dependencies = Dependencies(transport: try GrantProvider(), environment: [:])
+        dependencies.timer = { limit in #expect(limit == .seconds(30)) }
+        let device = try #require(try DeviceKey("handle:0x81000001"))
+        let error = await #expect(throws: SettingsError.self) {
+            try await DeviceCall.run(device, dependencies) {
+                while !opened.withLock({ $0 }) { usleep(1000) }
+                return 1
+            }
+        }
+        #expect(error?.file == "handle:0x81000001" && error?.found == "no response within 30 seconds")
+        opened.withLock { $0 = true }
+        #expect(try await DeviceCall.run(nil, dependencies) { 2 } == 2)
     }
 
     @Test func `a wrong password and an outdated encryption are settings errors without the password`() async throws {

@@ -71,6 +71,11 @@ def main():
     files["chain.pfx"] = pfx(leaf, leaf_key, [root, middle], PASSWORD)
     files["unlinked.pem"] = pem(leaf, private(leaf_key), app)
 
+    short = certificate("short-lived", middle_key, (root, root_key), end=2030, is_authority=True)
+    short_leaf_key = key()
+    short_leaf = certificate("app", short_leaf_key, (short, middle_key))
+    files["chain-short.pem"] = pem(short_leaf, private(short_leaf_key), short)
+
     weak_key, curve_key, other_key = key(1024), ec.generate_private_key(ec.SECP256R1()), key()
     files["expired.pem"] = pem(certificate("expired", other_key, start=2020, end=2021), private(other_key))
     files["future.pem"] = pem(certificate("future", other_key, start=2090, end=2100), private(other_key))
