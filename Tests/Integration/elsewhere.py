@@ -12,6 +12,7 @@ import sys
 # What the local provider has in place of the servers that the pages name. The longest prefix is first.
 SERVERS = {
     "https://api.github.com/user": "/userinfo", "https://gitlab.com/api/v4/user": "/userinfo",
+    "https://storage.googleapis.com/storage/v1/b": "/.well-known/openid-configuration",
     "https://graph.microsoft.com/beta": "/v1.0", "https://graph.microsoft.com": "", "https://id.example": ""}
 # Keys with the provider of a type, or the values that a preset requires.
 PROVIDER_KEYS = {"provider", "authority", "issuer", "tenant", "host", "realm", "authorizationEndpoint", "tokenEndpoint"}

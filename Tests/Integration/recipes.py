@@ -10,6 +10,7 @@ import subprocess
 
 import elsewhere
 from printed import SECRET, Desk, Page
+from provider import Provider
 from world import LIMIT
 
 # The end of the block that creates a store for CI.
@@ -22,7 +23,7 @@ def run(checks, world):
     others = [page.shell("systemctl"), page.shell(CREATED), page.shell("tar -xf"), page.shell("--settings settings.json"),
               # The topic certificates runs these.
               page.shell("openssl req"), page.shell("entra-workload"),
-              # The topic workloads tests these account types.
+              # The function platforms runs these.
               *[page.shell(text) for text in ("sign-in graph-vm", "sign-in compute", "sign-in staff")]]
     blocks = [text for language, text in page.blocks if language == "sh" and text not in others]
     checks.check("the page has the recipes of the providers", len(blocks) == 4, blocks)
@@ -31,6 +32,7 @@ def run(checks, world):
         done = desk.bash(block)
         checks.check(block.splitlines()[0], done.returncode == 0 and "Lovelace" in done.stdout, done)
     plain(checks, desk, page)
+    platforms(checks, world, desk, page)
     github_actions(checks, desk, page)
     gitlab_ci(checks, desk, page)
     own_account(checks, desk, page)
@@ -43,6 +45,32 @@ def plain(checks, desk, page):
     desk.write("work/settings.json", elsewhere.local(sample, desk.issuer).replace("graph.microsoft.com", desk.issuer.split("://")[1]))
     done = desk.bash(page.shell("--settings settings.json"))
     checks.check("OAuth 2 without OpenID Connect: the request has a token", done.returncode == 0 and "Lovelace" in done.stdout, done)
+
+
+def platforms(checks, world, desk, page):
+    """The recipes of a managed identity, of Google Compute and of a service account, with the services of the local provider."""
+    desk.fresh()
+    key = subprocess.run(["openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"], capture_output=True, text=True, timeout=LIMIT)
+    content = {"type": "service_account", "client_email": "app@local.iam.gserviceaccount.com", "private_key": key.stdout, "private_key_id": "k1"}
+    provider = Provider(world, "--service-account", desk.write("work/serve.json", content))
+    host = provider.issuer.split("://")[1]
+    file = desk.write("work/key.json", {**content, "token_uri": provider.issuer + "/google/token"})
+    local = {
+        "graph-vm": {"graphAPI": provider.issuer + "/", "scopes": ["https://graph.microsoft.com/.default"]}, "compute": {"resourceHosts": [host]},
+        "staff": {"directoryBase": provider.issuer + "/admin/directory/v1", "knownAuthorities": ["127.0.0.1"]}}
+    there = {"LOCAL_PROVIDER": provider.issuer, "AZURE_POD_IDENTITY_AUTHORITY_HOST": provider.issuer, "GCE_METADATA_HOST": host}
+    for name, keys in local.items():
+        sample, = page.code("json", f'"{name}"')
+        sample = sample.replace("/etc/lodge/key.json", file).replace("admin@example.com", "ada@contoso.example")
+        settings = json.loads(sample)
+        settings["types"][name] |= keys
+        block = page.shell(f"sign-in {name}")
+        desk.write("work/" + re.search(r"--settings (\S+)", block)[1], settings)
+        done = desk.bash(block, **there)
+        found = "token_endpoint" if name == "compute" else "Lovelace"
+        checks.check(f"{name}: the recipe signs in and uses the token", done.returncode == 0 and found in done.stdout, done)
+        done = desk.bash(f"lodge --settings {re.search(r'--settings (.*)', block)[1].split()[0]} providers check {name}", **there)
+        checks.check(f"{name}: providers check shows the source", done.returncode == 0 and "responds" in done.stdout, done)
 
 
 def github_actions(checks, desk, page):
