@@ -112,7 +112,7 @@ enum GoogleSource {
 struct GoogleMetadataSource: TokenSource {
     let services: MetadataServices
 
-    static let application = Application(issuer: "managed-identity:google", clientID: "default")
+    static let application = Application(issuer: ManagedIdentitySource.issuer(.google), clientID: "default")
 
     func token(for resource: String) async throws -> TokenResponse {
         do {

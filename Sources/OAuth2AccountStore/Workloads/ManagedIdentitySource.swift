@@ -3,6 +3,12 @@ import LodgePlatform
 import OAuth2Protocol
 
 extension Account {
+    /// The source of the tokens, such as `imds`, or `nil` if a platform does not manage the identity.
+    package var managedIdentitySource: String? {
+        issuer.flatMap { $0.hasPrefix(ManagedIdentitySource.issuerPrefix) ? $0 : nil }
+            .map { String($0.dropFirst(ManagedIdentitySource.issuerPrefix.count)) }
+    }
+
     /// Whether its tokens have a user. Cloud Shell issues the tokens of its user to an application.
     package var hasUser: Bool { !isClient || issuer == ManagedIdentitySource.issuer(.cloudShell) }
 }
@@ -14,8 +20,10 @@ struct ManagedIdentitySource: TokenSource {
 
     static let what = "cannot get a token of the managed identity"
 
+    fileprivate static let issuerPrefix = "managed-identity:"
+
     /// Returns the issuer of the accounts of a source.
-    static func issuer(_ source: ManagedIdentity.Source) -> String { "managed-identity:\(source.rawValue)" }
+    static func issuer(_ source: ManagedIdentity.Source) -> String { issuerPrefix + source.rawValue }
 
     private static let hint: Hint =
         "check that the identity is assigned to this machine, and managedIdentity in the settings"

@@ -37,7 +37,7 @@ import StrictJSON
         ],
         arguments: [Input.file],
         json: .array(of: [
-            "result": "added, updated, unchanged or left", "place": "position in the file", "id": "of the account",
+            "result": "added, updated, unchanged or left", "location": "position in the file", "id": "of the account",
             "type": "account type", "account": "name", "reason": "of unchanged or left",
         ])
     ) { try await AccountsTransfer(context: $0).importFile() }
@@ -164,8 +164,8 @@ struct ImportRecord: OutputRecord {
     let item: ImportReport.Item
 
     static let columns = [
-        TableColumn("RESULT"), TableColumn("ACCOUNT", .keep), TableColumn("TYPE"), TableColumn("WHY", .wrap),
-        TableColumn("PLACE"),
+        TableColumn("RESULT"), TableColumn("ACCOUNT", .keep), TableColumn("TYPE"), TableColumn("REASON", .wrap),
+        TableColumn("LOCATION"),
     ]
 
     private var parts: (result: String, account: Account?, reason: String) {
@@ -184,7 +184,7 @@ struct ImportRecord: OutputRecord {
 
     var json: JSONValue {
         let (result, account, reason) = parts
-        var object: JSONObject = ["result": .string(result), "place": .string(item.location)]
+        var object: JSONObject = ["result": .string(result), "location": .string(item.location)]
         if let account {
             object.append("id", .string(account.id.rawValue))
             object.append("type", .string(account.type))

@@ -16,8 +16,17 @@ struct AccountRecord: OutputRecord {
         self.account = account
         self.isActive = isActive
         now = store.dependencies.now()
-        let tenant = store.settings[account.type]?.tenant.map { " in \($0)" } ?? ""
-        application = account.isClient ? "application \(account.userName ?? account.id.rawValue)\(tenant)" : nil
+        application = account.isClient ? Self.application(account, store.settings[account.type]) : nil
+    }
+
+    /// Returns an application with its tenant, its platform or its user.
+    private static func application(_ account: Account, _ type: AccountType?) -> String {
+        let name = account.userName ?? account.id.rawValue
+        if let source = account.managedIdentitySource {
+            return account.hasUser ? "user of \(source)" : "managed identity \(name) of \(source)"
+        }
+        if let subject = account.subject { return "application \(name) for \(subject)" }
+        return "application \(name)" + (type?.tenant.map { " in \($0)" } ?? "")
     }
 
     static let listColumns = [
@@ -74,7 +83,8 @@ struct AccountRecord: OutputRecord {
 
     static let shape = JSONShape.object([
         "id": "", "type": "account type", "active": "Boolean", "label": "name for --account, or null",
-        "userName": "", "displayName": "", "application": "name and tenant of an application, or null", "issuer": "",
+        "userName": "", "displayName": "", "application": "an application with its tenant or platform, or null",
+        "issuer": "",
         "subject": "", "scopes": "array",
         "expires": "of the access token, RFC 3339 or null", "refreshable": "Boolean",
         "signInNeeded": "reason, or null",

@@ -21,7 +21,7 @@ import StrictJSON
             "properties": .array(summary.properties.map { .string($0) }),
             "completed": summary.completed.map { .string($0.rfc3339) } ?? .null,
             "isListing": .bool(summary.isListing), "bytes": .number(JSONNumber(summary.size)),
-            "place": .string(index.path),
+            "location": .string(index.path),
         ]
     }
 
@@ -63,7 +63,7 @@ import StrictJSON
                 case .success(let summary): .object(json(copy.index, summary, copy.account))
                 case .failure(let error):
                     [
-                        "id": .string(copy.index.account.rawValue), "place": .string(copy.index.path),
+                        "id": .string(copy.index.account.rawValue), "location": .string(copy.index.path),
                         "error": .string("\(error)"),
                     ]
                 }

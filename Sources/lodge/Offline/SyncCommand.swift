@@ -29,7 +29,7 @@ import StrictJSON
             [
                 "account": "name, or null", "id": "of the account", "people": "number of users in the copy",
                 "properties": "array", "completed": "RFC 3339, or null", "isListing": "Boolean", "bytes": "size",
-                "place": "path", "changed": "number", "removed": "number", "pages": "number", "restarts": "number",
+                "location": "path", "changed": "number", "removed": "number", "pages": "number", "restarts": "number",
             ], note: "With --forget, only forgotten: the number of removed copies")
     ) { try await SyncCommand(context: $0).run() }
 

@@ -16,7 +16,8 @@ struct ProviderRecord: OutputRecord {
 
     static let shape = JSONShape.object([
         "name": "", "provider": "issuer or authority", "from": "settings", "default": "Boolean",
-        "preset": "or null", "clientId": "", "hasClientSecret": "Boolean", "redirectUri": "", "scopes": "array",
+        "preset": "or null", "grant": "or null", "clientId": "or null", "hasClientSecret": "Boolean",
+        "redirectUri": "or null", "scopes": "array",
         "endpoints": "object", "toFillIn": "array of keys",
         "directory": "URL, or null",
     ])
@@ -40,9 +41,35 @@ struct ProviderRecord: OutputRecord {
 
     private var isStaticToken: Bool { type.provider == .staticToken }
 
+    /// Whether a client is registered at the provider.
+    private var hasClient: Bool { !isStaticToken && !type.grant.usesTokenSource }
+    private var hasRedirect: Bool { !isStaticToken && !type.grant.isOfApplication }
+
+    /// The source of the tokens of an application without a registered client.
+    private var source: String? {
+        switch type.grant {
+        case .managedIdentity: type.managedIdentity?.source?.rawValue ?? "detected"
+        case .serviceAccount, .externalAccount: type.googleAccount?.file
+        case .authorizationCode, .clientCredentials: nil
+        }
+    }
+
+    private var assertions: String? {
+        switch type.clientAssertion {
+        case .certificate(let credential)?:
+            switch credential.files {
+            case .pem(let path, _), .pkcs12(let path): path
+            }
+        case .federated(let credential)?: "\(credential)"
+        case nil: nil
+        }
+    }
+
     var cells: [String] {
         [
-            type.name, isStaticToken ? "(you supply the token)" : address, isDefault ? "settings, default" : "settings",
+            type.name,
+            isStaticToken ? "(you supply the token)" : hasClient ? address : "(\(type.grant.rawValue))",
+            isDefault ? "settings, default" : "settings",
             "",
         ]
     }
@@ -52,12 +79,17 @@ struct ProviderRecord: OutputRecord {
         detail.add("Name", type.name)
         detail.add("Default", isDefault ? "yes" : "no")
         detail.add("Preset", type.preset)
-        detail.add("Provider", isStaticToken ? "none: you supply the token" : address)
+        if type.grant.isOfApplication { detail.add("Grant", type.grant.rawValue) }
+        detail.add("Source", source)
+        detail.add("Identity", type.managedIdentity?.identity?.text)
+        detail.add("Subject", type.googleAccount?.subject)
+        if isStaticToken || hasClient { detail.add("Provider", isStaticToken ? "none: you supply the token" : address) }
         for (name, _) in AuthorizationServer.endpointNames { detail.add(name, type.endpoints[name]?.absoluteString) }
-        if !isStaticToken { detail.add("Client", type.clientID) }
+        if hasClient { detail.add("Client", type.clientID) }
         detail.add("Client secret", secret)
+        detail.add("Client assertion", assertions)
         detail.add("Client authentication", type.clientAuthentication?.rawValue)
-        if !isStaticToken { detail.add("Redirect URI", type.redirectURI.text) }
+        if hasRedirect { detail.add("Redirect URI", type.redirectURI.text) }
         detail.add("Scope", type.scope.text)
         detail.add("Directory", type.graphAPI?.absoluteString)
         detail.add("Resource hosts", type.resourceHosts)
@@ -76,12 +108,16 @@ struct ProviderRecord: OutputRecord {
     }
 
     var json: JSONValue {
-        var object: JSONObject = ["name": .string(type.name), "provider": .string(address), "from": "settings"]
+        var object: JSONObject = [
+            "name": .string(type.name), "provider": .string(type.grant.usesTokenSource ? "" : address),
+            "from": "settings",
+        ]
         object.append("default", .bool(isDefault))
         object.append("preset", type.preset.map { .string($0) } ?? .null)
-        object.append("clientId", isStaticToken ? .null : .string(type.clientID))
+        object.append("grant", isStaticToken ? .null : .string(type.grant.rawValue))
+        object.append("clientId", hasClient ? .string(type.clientID) : .null)
         object.append("hasClientSecret", .bool(type.clientSecret != nil))
-        object.append("redirectUri", isStaticToken ? .null : .string(type.redirectURI.text))
+        object.append("redirectUri", hasRedirect ? .string(type.redirectURI.text) : .null)
         object.append("directory", type.graphAPI.map { .string($0.absoluteString) } ?? .null)
         object.append("scopes", .array(type.scope.tokens.map { .string($0) }))
         let endpoints = AuthorizationServer.endpointNames.compactMap { name, _ in

@@ -219,7 +219,7 @@ import Testing
         #expect(read.status == 3 && !read.output.contains("s3cret"), "\(read)")
         let rows = try #require(try JSONValue(parsing: read.output).array).compactMap(\.object)
         #expect(rows.compactMap { $0["account"]?.string } == ["officesmtp", "mine", "half"])
-        #expect(rows.compactMap { $0["place"]?.string } == ["line 4", "line 16", "line 17"])
+        #expect(rows.compactMap { $0["location"]?.string } == ["line 4", "line 16", "line 17"])
         let reasons = rows.compactMap { $0["reason"]?.string }
         let line =
             #""officesmtp": {"authorizationEndpoint":"https://login.example/authorize","tokenEndpoint":"https://login.example/token","redirectUri":"http://localhost/","clientId":"client-1","clientSecret":"…","scopes":["https://outlook.office365.com/IMAP.AccessAsUser.All","offline_access"]}"#

@@ -92,6 +92,68 @@ import Testing
                 || json.output.contains(#""application":"application lodge-confidential in contoso.example""#))
     }
 
+    /// Returns a terminal with the type `vm`, whose tokens come from the platform of the local provider.
+    private func machine(_ environment: [String: String], _ identity: String = "{}") async throws -> Terminal {
+        let terminal = try await Terminal()
+        try terminal.write(
+            settings: """
+                {"types": {"vm": {"provider": "entra", "grant": "managedIdentity", "managedIdentity": \(identity),
+                "graphAPI": "\(terminal.provider.graphBase)"}}}
+                """)
+        for (name, value) in environment {
+            terminal.set(name, value.replacing("HOST", with: "127.0.0.1:\(terminal.provider.port)"))
+        }
+        let signIn = await terminal.run("sign-in", "vm")
+        #expect(signIn.status == 0, "\(signIn.errors)")
+        return terminal
+    }
+
+    @Test func `status, providers show and providers check show a managed identity and its source`() async throws {
+        let terminal = try await machine(["AZURE_POD_IDENTITY_AUTHORITY_HOST": "HOST"])
+        for words in [["status"], ["accounts"]] {
+            let result = await terminal.run(words: words)
+            #expect(result.output.contains("managed identity system-assigned of imds"), "\(result.output)")
+            #expect(!result.output.contains("common"))
+        }
+        let show = await terminal.run("providers", "show", "vm")
+        #expect(show.output.contains("Grant\tmanagedIdentity\nSource\tdetected\n"), "\(show.output)")
+        #expect(!show.output.contains("Redirect URI") && !show.output.contains("login.microsoftonline.com"))
+        let json = await terminal.run("providers", "show", "vm", "--output", "json")
+        let object = try JSONValue(parsing: json.output).object
+        #expect(
+            object?["grant"] == "managedIdentity" && object?["clientId"] == .null && object?["redirectUri"] == .null)
+        let check = await terminal.run("providers", "check", "vm")
+        #expect(check.status == 0, "\(check.errors)")
+        #expect(check.output.contains("detected imds at http://127.0.0.1:\(terminal.provider.port)/metadata/identity/"))
+        #expect(check.output.contains("system-assigned identity; it responds"))
+        let doctor = await terminal.run("doctor")
+        #expect(doctor.status == 0 && doctor.output.contains("detected imds"), "\(doctor.output)")
+        #expect(!doctor.output.contains("uses a free port"))
+        let offline = await terminal.run("doctor", "--offline")
+        #expect(offline.status == 0 && offline.output.contains("only a request can detect the source"))
+    }
+
+    @Test func `the tokens of Cloud Shell have a user, so that me shows it`() async throws {
+        let terminal = try await machine(["MSI_ENDPOINT": "http://HOST/cloudshell/oauth2/token"])
+        let me = await terminal.run("me")
+        #expect(me.status == 0 && me.output.contains("Ada Lovelace"), "\(me.errors)")
+        #expect(await terminal.run("status").output.contains("user of cloudShell"))
+        let denied = try await machine(["AZURE_POD_IDENTITY_AUTHORITY_HOST": "HOST"])
+        #expect(await denied.run("me").status == 2)
+    }
+
+    @Test func `--timeout ends the attempts at a metadata service`() async throws {
+        let terminal = try await machine(["AZURE_POD_IDENTITY_AUTHORITY_HOST": "HOST"], #"{"source": "imds"}"#)
+        try inject("metadata-500", into: terminal)
+        for words in [["sign-in", "vm", "--timeout", "0.5"], ["token", "--refresh", "--timeout", "0.5"]] {
+            let before = terminal.provider.requestCount()
+            let result = await terminal.run(words: words)
+            #expect(result.status == 7 && result.errors.contains("--timeout"), "\(result.errors)")
+            // The delay before the second of four requests is a second.
+            #expect(terminal.provider.requestCount() == before + 1)
+        }
+    }
+
     @Test func `a 403 names the application permission that an administrator must grant`() async throws {
         let terminal = try await application()
         try inject("directory-403", into: terminal)
