@@ -1,21 +1,34 @@
-#if !(os(iOS) || os(tvOS) || os(watchOS) || os(visionOS))
-    /// Starts other programs, such as a browser, a pager or a clipboard tool.
+/// Starts other programs, such as a browser, a pager or a clipboard tool.
+///
+/// The words are separate arguments; no shell parses them.
+package enum ChildProcess {
+    /// Starts a program, searched for in `PATH`.
     ///
-    /// The words are separate arguments; no shell parses them.
-    package enum ChildProcess {
-        /// Starts a program, searched for in `PATH`.
-        ///
-        /// - Parameters:
-        ///   - words: the program and its arguments.
-        ///   - input: the descriptor for standard input. `nil` means empty input.
-        ///   - output: the descriptor for standard output. `nil` means the output of this process.
-        ///   - errors: the descriptor for standard error. `nil` means the errors of this process.
-        ///   - isSilent: whether to discard its output.
-        ///   - hasOwnGroup: whether to start it in its own process group, so that Ctrl-C in the terminal does not reach
-        ///     it.
-        /// - Returns: the process, or the error number.
-        package static func start(
-            _ words: [String], environment: [String: String], input: Int32?, output: Int32? = nil, errors: Int32? = nil,
+    /// - Parameters:
+    ///   - words: the program and its arguments.
+    ///   - input: the descriptor for standard input. `nil` means empty input.
+    ///   - output: the descriptor for standard output. `nil` means the output of this process.
+    ///   - errors: the descriptor for standard error. `nil` means the errors of this process.
+    ///   - isSilent: whether to discard its output.
+    ///   - hasOwnGroup: whether to start it in its own process group, so that Ctrl-C in the terminal does not reach
+    ///     it.
+    /// - Returns: the process, or the error number: `ENOTSUP` on iOS, which starts no programs.
+    package static func start(
+        _ words: [String], environment: [String: String], input: Int32?, output: Int32? = nil, errors: Int32? = nil,
+        isSilent: Bool, hasOwnGroup: Bool
+    ) -> Result<pid_t, SystemError> {
+        #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
+            return .failure(SystemError(ENOTSUP))
+        #else
+            spawn(
+                words, environment: environment, input: input, output: output, errors: errors, isSilent: isSilent,
+                hasOwnGroup: hasOwnGroup)
+        #endif
+    }
+
+    #if !(os(iOS) || os(tvOS) || os(watchOS) || os(visionOS))
+        private static func spawn(
+            _ words: [String], environment: [String: String], input: Int32?, output: Int32?, errors: Int32?,
             isSilent: Bool, hasOwnGroup: Bool
         ) -> Result<pid_t, SystemError> {
             guard let program = words.first else { return .failure(SystemError(ENOENT)) }
@@ -65,13 +78,13 @@
             }
             return code == 0 ? .success(process) : .failure(SystemError(code))
         }
+    #endif
 
-        /// Waits until a child process exits and returns its status as reported by `waitpid`.
-        @discardableResult
-        package static func waitForExit(_ process: pid_t) -> Int32 {
-            var status: Int32 = 0
-            while waitpid(process, &status, 0) < 0, errno == EINTR {}
-            return status
-        }
+    /// Waits until a child process exits and returns its status as reported by `waitpid`.
+    @discardableResult
+    package static func waitForExit(_ process: pid_t) -> Int32 {
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        return status
     }
-#endif
+}

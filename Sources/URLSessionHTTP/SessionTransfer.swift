@@ -16,7 +16,7 @@ final class SessionTransfer: Sendable {
         var deadline: Task<Void, any Error>?
     }
 
-    /// The bytes that wait for a reader before the task is suspended. It continues below half of them.
+    /// The number of bytes at which the task is suspended until the reader takes them.
     static let capacity = 1 << 20
 
     let url: URL
@@ -93,6 +93,9 @@ final class SessionTransfer: Sendable {
         waiting.head?.resume(throwing: error)
         waiting.reader?.resume(with: result.map { nil })
     }
+
+    /// Whether a reader waits for bytes.
+    var hasReader: Bool { state.withLock { $0.reader != nil } }
 
     private func report() {
         guard let meter else { return }

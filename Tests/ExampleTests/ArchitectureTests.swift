@@ -58,13 +58,10 @@ import Testing
             "AccountKeys/KeychainKey.swift", "AgentProtocol/CLibrary.swift", "AppleSignIn/WebSession.swift",
             "JOSE/Certificate+CryptoKit.swift", "JOSE/Certificate+Libcrypto.swift", "JOSE/Crypto+CryptoKit.swift",
             "JOSE/Crypto+Libcrypto.swift", "JOSE/DeviceKey+Libcrypto.swift", "JOSE/PrivateKeyFile+Libcrypto.swift",
-            "JOSE/QueuedError+Libcrypto.swift",
-            "OAuth2AccountStore/Environment/Browser.swift", "OAuth2AccountStore/Environment/SystemTransport.swift",
-            "OAuth2AccountStore/Errors/WebSessionError.swift",
-            "OAuth2AccountStore/Provider/FederatedAssertions.swift",
-            "OAuth2AccountStore/Workloads/GoogleSources.swift", "SealedStorage/BackupExclusion.swift",
+            "JOSE/QueuedError+Libcrypto.swift", "OAuth2AccountStore/Environment/SystemTransport.swift",
+            "OAuth2AccountStore/Errors/WebSessionError.swift", "SealedStorage/BackupExclusion.swift",
             "SealedStorage/SQLiteConnection.swift", "URLSessionHTTP/SessionIdentity+Security.swift",
-            "URLSessionHTTP/SessionIdentity.swift", "lodge/Browse/BrowseClipboard.swift",
+            "URLSessionHTTP/SessionIdentity.swift",
         ]
         #expect(files.sorted() == expected)
     }

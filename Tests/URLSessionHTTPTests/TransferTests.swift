@@ -102,6 +102,39 @@ import Testing
         #endif
     }
 
+    @Test func `a task is suspended while a mebibyte waits for the reader`() async throws {
+        let (requests, arrival) = AsyncStream.makeStream(of: Void.self)
+        let silent = try LoopbackListener { _ in
+            arrival.finish()
+            try? await Task.sleep(for: .seconds(600))
+            return LoopbackResponse(status: 200)
+        }
+        defer { silent.close() }
+        let session = URLSession(configuration: .ephemeral)
+        defer { session.invalidateAndCancel() }
+        let task = session.dataTask(with: try url(silent))
+        let transfer = SessionTransfer(task, try url(silent), nil, totalToSend: nil)
+        task.resume()
+        for await _ in requests {}
+        transfer.put(Data(count: SessionTransfer.capacity - 1))
+        #expect(task.state == .running)
+        transfer.put(Data(count: 1))
+        #expect(task.state == .suspended)
+        let content = try await withCheckedThrowingContinuation { transfer.take($0) }
+        #expect(content?.count == SessionTransfer.capacity && task.state == .running)
+        // Readers can be fast.
+        for _ in 0..<1_000 {
+            transfer.put(Data(count: SessionTransfer.capacity))
+            #expect(try await withCheckedThrowingContinuation { transfer.take($0) } != nil)
+        }
+        // A waiting reader gets the bytes directly, however many they are.
+        async let next = withCheckedThrowingContinuation { transfer.take($0) }
+        while !transfer.hasReader { await Task.yield() }
+        transfer.put(Data(count: 2 * SessionTransfer.capacity))
+        #expect(try await next?.count == 2 * SessionTransfer.capacity && task.state == .running)
+        transfer.end(.success(()))
+    }
+
     @Test func `a transfer that ended before its head was awaited throws its error`() async throws {
         let url = try #require(URL(string: "http://127.0.0.1:1/"))
         let session = URLSession(configuration: .ephemeral)

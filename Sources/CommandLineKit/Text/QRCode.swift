@@ -21,11 +21,9 @@ package struct QRCode: Equatable {
 
     /// The package to install.
     package static var packageName: String {
-        #if os(Linux)
-            "libqrencode4 (Debian, Ubuntu) or qrencode-libs (Fedora)"
-        #else
-            "qrencode (brew install qrencode)"
-        #endif
+        platformValue(
+            linux: "libqrencode4 (Debian, Ubuntu) or qrencode-libs (Fedora)",
+            darwin: "qrencode (brew install qrencode)")
     }
 
     /// The first members of `QRcode` in qrencode.h.

@@ -9,11 +9,7 @@ public struct BrowserError: Error, Sendable, Equatable, CustomStringConvertible 
 
 /// Opens URLs in the user's browser.
 enum Browser {
-    #if os(macOS)
-        private static let opener = "open"
-    #else
-        private static let opener = "xdg-open"
-    #endif
+    private static let opener = platformValue(linux: "xdg-open", darwin: "open")
 
     /// Starts the browser: the program in `$BROWSER` if it is set, otherwise the opener of the system. Does not wait
     /// for the browser to exit.
@@ -25,31 +21,27 @@ enum Browser {
         guard let scheme = url.scheme?.lowercased(), scheme == "https" || scheme == "http" else {
             throw BrowserError(description: "the URL is not an http or https URL")
         }
-        #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
-            throw BrowserError(description: "show the URL with the system's web authentication session")
-        #else
-            let wanted = environment["BROWSER"].flatMap { $0.split(separator: ":").first.map(String.init) }
-            let program = wanted.flatMap { $0.contains("%") || $0.contains(" ") ? nil : $0 } ?? opener
-            try spawn([program, url.absoluteString], environment: environment)
-        #endif
+        let wanted = environment["BROWSER"].flatMap { $0.split(separator: ":").first.map(String.init) }
+        let program = wanted.flatMap { $0.contains("%") || $0.contains(" ") ? nil : $0 } ?? opener
+        try spawn([program, url.absoluteString], environment: environment)
     }
 
-    #if !(os(iOS) || os(tvOS) || os(watchOS) || os(visionOS))
-        private static func spawn(_ arguments: [String], environment: [String: String]) throws {
-            // Discard the output of the browser. Start it in its own process group, so that Ctrl-C in the terminal ends
-            // only this program.
-            let child: pid_t
-            switch ChildProcess.start(
-                arguments, environment: environment, input: nil, isSilent: true, hasOwnGroup: true)
-            {
-            case .success(let process): child = process
-            case .failure(let failure):
-                throw BrowserError(
-                    description: "\(arguments[0]) cannot be started: \(failure.explanation)")
-            }
-            DispatchQueue.global(qos: .utility).async { ChildProcess.waitForExit(child) }
+    private static func spawn(_ arguments: [String], environment: [String: String]) throws {
+        // Discard the output of the browser. Start it in its own process group, so that Ctrl-C in the terminal ends
+        // only this program.
+        let child: pid_t
+        switch ChildProcess.start(
+            arguments, environment: environment, input: nil, isSilent: true, hasOwnGroup: true)
+        {
+        case .success(let process): child = process
+        case .failure(SystemError(ENOTSUP)):
+            throw BrowserError(description: "show the URL with the system's web authentication session")
+        case .failure(let failure):
+            throw BrowserError(
+                description: "\(arguments[0]) cannot be started: \(failure.explanation)")
         }
-    #endif
+        DispatchQueue.global(qos: .utility).async { ChildProcess.waitForExit(child) }
+    }
 }
 
 extension BrowserError: LocalizedError {

@@ -26,6 +26,8 @@ public struct Dependencies: Sendable {
     package var retryDelay: (@Sendable (Duration) async throws -> Void)?
     /// Reports the activities of a call before its result, if it is set. It must return quickly.
     package var report: (@Sendable (StoreActivity) async -> Void)?
+    /// Asks the system not to suspend the process during a refresh.
+    package var expiringActivity = ExpiringActivity.system
     /// Returns the given number of cryptographically secure random bytes.
     public var random: @Sendable (Int) throws -> [UInt8] = { try SecureRandom.bytes($0) }
     /// The environment variables.

@@ -109,30 +109,26 @@ struct FederatedAssertions: AssertionSource {
     // MARK: Programs
 
     private func output(of words: [String]) async throws -> [UInt8] {
-        #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
-            throw error(expected: "a source other than a program on this system", found: "a program")
-        #else
-            let environment = dependencies.environment.filter { Self.variables.contains($0.key) }
-            let result: ProgramOutput
-            do throws(ProgramOutput.Failure) {
-                result = try await ProgramOutput.run(
-                    words, environment: environment, timeout: Self.programTimeout, maximumSize: Self.maximumSize)
-            } catch {
-                switch error {
-                case .cannotStart(let failure):
-                    throw self.error(found: "a program that cannot start: \(failure.explanation)")
-                case .timedOut:
-                    throw unavailable("the program did not end within \(Self.programTimeout.wholeSeconds) s")
-                case .tooLarge: throw self.error(found: "more than \(Self.maximumSize) bytes")
-                case .cancelled: throw CancellationError()
-                }
+        let environment = dependencies.environment.filter { Self.variables.contains($0.key) }
+        let result: ProgramOutput
+        do throws(ProgramOutput.Failure) {
+            result = try await ProgramOutput.run(
+                words, environment: environment, timeout: Self.programTimeout, maximumSize: Self.maximumSize)
+        } catch {
+            switch error {
+            case .cannotStart(let failure):
+                throw self.error(found: "a program that cannot start: \(failure.explanation)")
+            case .timedOut:
+                throw unavailable("the program did not end within \(Self.programTimeout.wholeSeconds) s")
+            case .tooLarge: throw self.error(found: "more than \(Self.maximumSize) bytes")
+            case .cancelled: throw CancellationError()
             }
-            guard result.status == 0 else {
-                let line = FederatedAssertion.message(result.errors)
-                throw error(found: "exit status \(result.status)" + (line.isEmpty ? "" : ": \(line)"))
-            }
-            return result.output
-        #endif
+        }
+        guard result.status == 0 else {
+            let line = FederatedAssertion.message(result.errors)
+            throw error(found: "exit status \(result.status)" + (line.isEmpty ? "" : ": \(line)"))
+        }
+        return result.output
     }
 
     // MARK: Requests

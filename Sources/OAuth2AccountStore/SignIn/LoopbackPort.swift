@@ -12,10 +12,6 @@ package enum LoopbackPort {
 
     /// Returns a command that shows which program uses the port. `ss` and `lsof` are on most machines.
     static func listenerCommand(_ port: UInt16) -> String {
-        #if os(Linux)
-            "ss -ltnp 'sport = :\(port)'"
-        #else
-            "lsof -nP -iTCP:\(port) -sTCP:LISTEN"
-        #endif
+        platformValue(linux: "ss -ltnp 'sport = :\(port)'", darwin: "lsof -nP -iTCP:\(port) -sTCP:LISTEN")
     }
 }

@@ -37,8 +37,24 @@ struct TokenRefresher: StoreCollaborator {
                 do { try await failures.check(id) } catch { return try kept(cached, error, requirement, id) }
             }
         }
+        do {
+            return try await dependencies.expiringActivity.run("Refreshing a token") {
+                try await lockedRefresh(key, requirement, noteResponse)
+            }
+        } catch is ExpiringActivity.Expired {
+            // No request was sent, and the lock is released.
+            throw AccountStoreError(
+                .unavailable, what: RefreshOutcome.failure, reason: "the system is about to suspend this app",
+                remedy: .retryLater(after: nil))
+        }
+    }
+
+    /// Locks the account, and returns acceptable tokens from the storage or requests new ones.
+    private func lockedRefresh(
+        _ key: RefreshKey, _ requirement: FreshnessRequirement, _ noteResponse: @escaping @Sendable () -> Void
+    ) async throws -> RefreshOutcome {
         // One lock for all tokens of the account, because one refresh token requests them all.
-        let lock = RefreshLock(try await lock(id), history)
+        let lock = RefreshLock(try await lock(key.account), history)
         do {
             let outcome = try await outcome(key, requirement, lock, noteResponse)
             await lock.end()

@@ -284,36 +284,32 @@ struct GoogleExternalSource: TokenSource {
     }
 
     private func output(of words: [String], _ file: GoogleExternalAccount) async throws -> [UInt8] {
-        #if !(os(iOS) || os(tvOS) || os(watchOS) || os(visionOS))
-            var variables = [
-                "GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE": file.audience,
-                "GOOGLE_EXTERNAL_ACCOUNT_TOKEN_TYPE": file.subjectTokenType, "GOOGLE_EXTERNAL_ACCOUNT_INTERACTIVE": "0",
-            ]
-            variables["GOOGLE_EXTERNAL_ACCOUNT_IMPERSONATED_EMAIL"] = file.serviceAccount
-            let environment = services.dependencies.environment.filter { Self.inherited.contains($0.key) }
-                .merging(variables) { $1 }
-            let result: ProgramOutput
-            do throws(ProgramOutput.Failure) {
-                result = try await ProgramOutput.run(
-                    words, environment: environment, timeout: .seconds(30), maximumSize: 64 * 1024)
-            } catch {
-                switch error {
-                case .cannotStart(let failure):
-                    throw GoogleSource.error("cannot run \(words[0]): \(failure.explanation)")
-                case .timedOut: throw GoogleSource.error("the command \(words[0]) did not end within 30 s")
-                case .tooLarge: throw GoogleSource.error("the command \(words[0]) printed more than 64 KiB")
-                case .cancelled: throw CancellationError()
-                }
+        var variables = [
+            "GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE": file.audience,
+            "GOOGLE_EXTERNAL_ACCOUNT_TOKEN_TYPE": file.subjectTokenType, "GOOGLE_EXTERNAL_ACCOUNT_INTERACTIVE": "0",
+        ]
+        variables["GOOGLE_EXTERNAL_ACCOUNT_IMPERSONATED_EMAIL"] = file.serviceAccount
+        let environment = services.dependencies.environment.filter { Self.inherited.contains($0.key) }
+            .merging(variables) { $1 }
+        let result: ProgramOutput
+        do throws(ProgramOutput.Failure) {
+            result = try await ProgramOutput.run(
+                words, environment: environment, timeout: .seconds(30), maximumSize: 64 * 1024)
+        } catch {
+            switch error {
+            case .cannotStart(let failure):
+                throw GoogleSource.error("cannot run \(words[0]): \(failure.explanation)")
+            case .timedOut: throw GoogleSource.error("the command \(words[0]) did not end within 30 s")
+            case .tooLarge: throw GoogleSource.error("the command \(words[0]) printed more than 64 KiB")
+            case .cancelled: throw CancellationError()
             }
-            guard result.status == 0 else {
-                let line = FederatedAssertion.message(result.errors)
-                throw GoogleSource.error(
-                    "the command \(words[0]) ended with status \(result.status)" + (line.isEmpty ? "" : ": \(line)"))
-            }
-            return result.output
-        #else
-            throw GoogleSource.error("this system runs no commands")
-        #endif
+        }
+        guard result.status == 0 else {
+            let line = FederatedAssertion.message(result.errors)
+            throw GoogleSource.error(
+                "the command \(words[0]) ended with status \(result.status)" + (line.isEmpty ? "" : ": \(line)"))
+        }
+        return result.output
     }
 
     /// The variables that a command gets in addition to the variables of Google.

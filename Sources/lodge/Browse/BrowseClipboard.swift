@@ -14,16 +14,12 @@ struct BrowseClipboard: Sendable {
 
     var candidates: [[String]] {
         func has(_ name: String) -> Bool { environment[name]?.isEmpty == false }
-        #if os(macOS)
-            return [["pbcopy"]]
-        #else
-            var programs: [[String]] = []
-            if has("WAYLAND_DISPLAY") { programs.append(["wl-copy"]) }
-            if has("DISPLAY") {
-                programs += [["xclip", "-selection", "clipboard"], ["xsel", "--clipboard", "--input"]]
-            }
-            return programs
-        #endif
+        var programs: [[String]] = platformValue(linux: [], darwin: [["pbcopy"]])
+        if has("WAYLAND_DISPLAY") { programs.append(["wl-copy"]) }
+        if has("DISPLAY") {
+            programs += [["xclip", "-selection", "clipboard"], ["xsel", "--clipboard", "--input"]]
+        }
+        return programs
     }
 
     /// Copies a string and returns the name of the program used, or `nil` if all failed.

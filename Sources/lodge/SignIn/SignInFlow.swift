@@ -65,11 +65,10 @@ enum SignInFlow: Equatable {
     static func obstacleToBrowser(_ environment: [String: String]) -> String? {
         func has(_ name: String) -> Bool { environment[name].map { !$0.isEmpty } ?? false }
         if has("SSH_CONNECTION") { return "this is an SSH session" }
-        #if os(Linux)
-            if !has("DISPLAY"), !has("WAYLAND_DISPLAY"), !has("BROWSER"), !hasOwnOpener(environment) {
-                return "there is no display (neither DISPLAY nor WAYLAND_DISPLAY nor BROWSER is set)"
-            }
-        #endif
+        let needsDisplay = platformValue(linux: true, darwin: false)
+        if needsDisplay, !has("DISPLAY"), !has("WAYLAND_DISPLAY"), !has("BROWSER"), !hasOwnOpener(environment) {
+            return "there is no display (neither DISPLAY nor WAYLAND_DISPLAY nor BROWSER is set)"
+        }
         return nil
     }
 

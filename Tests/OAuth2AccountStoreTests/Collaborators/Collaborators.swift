@@ -34,7 +34,7 @@ struct Collaborators {
 
     init(
         storage: any AccountStorage = MemoryStorage(), type: AccountType? = nil, transport: (any HTTPTransport)? = nil,
-        provider: FakeProvider? = nil, timer: FakeTimer = FakeTimer()
+        provider: FakeProvider? = nil, timer: FakeTimer = FakeTimer(), activity: ExpiringActivity.Begin? = nil
     ) throws {
         self.storage = storage
         self.timer = timer
@@ -44,6 +44,7 @@ struct Collaborators {
         provider.change { $0.sendsIDToken = false }
         var dependencies = Dependencies(transport: transport ?? provider, environment: [:])
         dependencies.now = { [clock] in clock.now }
+        dependencies.expiringActivity = ExpiringActivity(activity)
         dependencies.uptime = { .seconds(timer.uptime) }
         dependencies.timer = { try await timer.sleep($0) }
         dependencies.sleep = { [sleeps] in sleeps.append($0) }
