@@ -43,9 +43,9 @@ enum UnsignedNumber {
     }
 }
 
-// `Crypto` is the only access of this module to a cryptographic library. It has two implementations with the same
-// functions, of which the build contains one: `Crypto+CryptoKit.swift` on Apple platforms, with CryptoKit and Security,
-// and `Crypto+Libcrypto.swift` on all other systems. Both declare `Crypto` and `KeyHandle`.
+// `Crypto` and `KeyHandle` are the only access of this module to a cryptographic library. They have two implementations
+// with the same functions, of which the build contains one: `Crypto+CryptoKit.swift` on Apple platforms, with CryptoKit
+// and Security, and the files `…+Libcrypto.swift` on all other systems.
 extension Crypto {
     /// The length of the nonce of AES-GCM in bytes.
     static let nonceByteCount = 12

@@ -57,7 +57,8 @@ import Testing
         let expected = [
             "AccountKeys/KeychainKey.swift", "AgentProtocol/CLibrary.swift", "AppleSignIn/WebSession.swift",
             "JOSE/Certificate+CryptoKit.swift", "JOSE/Certificate+Libcrypto.swift", "JOSE/Crypto+CryptoKit.swift",
-            "JOSE/Crypto+Libcrypto.swift", "JOSE/DeviceKey+Libcrypto.swift", "JOSE/PrivateKeyFile+Libcrypto.swift",
+            "JOSE/Crypto+Libcrypto.swift", "JOSE/DeviceKey+Libcrypto.swift", "JOSE/KeyHandle+Libcrypto.swift",
+            "JOSE/KeySignature+Libcrypto.swift", "JOSE/PrivateKeyFile+Libcrypto.swift",
             "JOSE/QueuedError+Libcrypto.swift", "OAuth2AccountStore/Environment/SystemTransport.swift",
             "OAuth2AccountStore/Errors/WebSessionError.swift", "SealedStorage/BackupExclusion.swift",
             "SealedStorage/SQLiteConnection.swift", "URLSessionHTTP/SessionIdentity+Security.swift",

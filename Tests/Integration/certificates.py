@@ -1,16 +1,14 @@
 """Clients without a secret: lodge, MSAL and azure-identity with the same certificates, at the same provider."""
 
 import base64
-import http.server
 import json
 import os
 import re
 import shlex
 import subprocess
-import threading
-import urllib.parse
 
 from printed import Page
+from service import Service
 from world import LIMIT
 
 PASSWORD = "open sesame"
@@ -62,40 +60,23 @@ def peers(checks, world, python, provider, files):
     return {request["name"]: request for request in found}
 
 
-class Recorder:
+class Recorder(Service):
     """The metadata and the token endpoint of a tenant, on loopback. It records the forms."""
 
     def __init__(self, world):
         self.forms = []
-        recorder = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                self.respond({
-                    "issuer": recorder.origin + "/tenant/v2.0", "authorization_endpoint": recorder.origin + "/authorize",
-                    "token_endpoint": recorder.endpoint})
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                recorder.forms.append(dict(urllib.parse.parse_qsl(body.decode())))
-                self.respond({"access_token": "AT", "token_type": "Bearer", "expires_in": 3600})
-
-            def respond(self, value):
-                body = json.dumps(value).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.origin = f"http://127.0.0.1:{self.server.server_port}"
+        super().__init__(world, self.respond)
+        self.origin = self.address
         self.endpoint = self.origin + "/tenant/oauth2/v2.0/token"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        world.closers.append(self.server.shutdown)
+
+    def respond(self, handler):
+        if handler.command == "GET":
+            handler.send(200, {
+                "issuer": self.origin + "/tenant/v2.0", "authorization_endpoint": self.origin + "/authorize",
+                "token_endpoint": self.endpoint})
+        else:
+            self.forms.append(handler.form)
+            handler.send(200, {"access_token": "AT", "token_type": "Bearer", "expires_in": 3600})
 
 
 def account_type(authority, client, certificate, **keys):

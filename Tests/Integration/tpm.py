@@ -1,7 +1,7 @@
 """The key of a client certificate in a TPM, here a software TPM, and the errors of keys in devices."""
 
+import base64
 import json
-import os
 import re
 import shlex
 import socket
@@ -113,7 +113,6 @@ def signed(checks, world, tpm, certificate):
         # AD FS has RS256 without a setting.
         types = {name: account_type(f"{recorder.origin}/{path}", "app", credential(certificate))}
         recorder.endpoint = f"{recorder.origin}/{path}/oauth2/token"
-        recorder.issuer = recorder.origin + ("/adfs" if path == "adfs" else "/tenant/v2.0")
         done, _ = sign_in(world, tpm, types, name)
         checks.ends(f"{algorithm}: lodge signs in", done, 0)
         assertion = (recorder.forms[-1] if recorder.forms else {}).get("client_assertion", "e30.e30.")
@@ -129,7 +128,6 @@ def signed(checks, world, tpm, certificate):
 
 
 def bytes_of(text):
-    import base64
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 

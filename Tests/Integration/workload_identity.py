@@ -1,16 +1,15 @@
 """Federated client assertions with `lodge serve --tls`, compared with azure-identity's WorkloadIdentityCredential."""
 
-import http.server
 import json
 import os
 import ssl
 import subprocess
-import threading
 import urllib.error
 import urllib.parse
 import urllib.request
 
 import web
+from service import Service
 from world import LIMIT
 
 AUDIENCE = "api://AzureADTokenExchange"
@@ -61,7 +60,7 @@ def compare(checks, world, provider, python, file):
     theirs = json.loads(done.stdout) if done.returncode == 0 else {}
     checks.check("the provider accepts azure-identity's request", theirs.get("token"), (done.stdout + done.stderr)[-2000:])
     recorder = Recorder(world, provider)
-    world.use_settings(settings(provider, {"file": file}, authority=recorder.url + "/" + tenant))
+    world.use_settings(settings(provider, {"file": file}, authority=recorder.address + "/" + tenant))
     checks.ends("lodge signs in with the assertion of the file", world.run("sign-in", "ci"), 0,
                 "Signed in to ci")
     if not theirs.get("forms") or not recorder.forms:
@@ -97,7 +96,7 @@ def replaced(checks, world, provider, file, new_token):
     """A file that is replaced between two requests is read again."""
     recorder = Recorder(world, provider)
     tenant = provider["authority"].rsplit("/", 1)[1]
-    world.use_settings(settings(provider, {"file": file}, authority=recorder.url + "/" + tenant))
+    world.use_settings(settings(provider, {"file": file}, authority=recorder.address + "/" + tenant))
     there = {"LODGE_STORE": world.path("store-replaced")}
     checks.ends("the first request", world.run("sign-in", "ci", **there), 0)
     second = new_token()
@@ -124,47 +123,28 @@ def rejected(checks, world, provider, file, new_token):
         checks.check(f"a file with {found} is not shown", not text or text[:40] not in outcome.err, outcome.err[:500])
 
 
-class Recorder:
+class Recorder(Service):
     """An authority on plain loopback that records token requests and passes them to the provider."""
 
     def __init__(self, world, provider):
         self.forms = []
-        recorder = self
-        context = ssl.create_default_context(cafile=provider["caFile"])
-        tenant = provider["authority"].rsplit("/", 1)[1]
+        self.provider = provider
+        self.tenant = provider["authority"].rsplit("/", 1)[1]
+        self.context = ssl.create_default_context(cafile=provider["caFile"])
+        super().__init__(world, self.respond)
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                base = f"{recorder.url}/{tenant}"
-                metadata = {"issuer": f"{base}/v2.0", "token_endpoint": f"{base}/oauth2/v2.0/token",
-                            "authorization_endpoint": f"{base}/oauth2/v2.0/authorize", "jwks_uri": f"{base}/keys",
-                            "token_endpoint_auth_methods_supported": ["private_key_jwt"]}
-                self.respond(200, json.dumps(metadata).encode())
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                recorder.forms.append(dict(urllib.parse.parse_qsl(body.decode())))
-                request = urllib.request.Request(provider["authority"] + "/oauth2/v2.0/token", body)
-                try:
-                    with urllib.request.urlopen(request, context=context, timeout=LIMIT) as response:
-                        self.respond(response.status, response.read())
-                except urllib.error.HTTPError as error:
-                    self.respond(error.code, error.read())
-
-            def respond(self, status, body):
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        world.closers.append(self.server.shutdown)
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.server.server_address[1]}"
+    def respond(self, handler):
+        if handler.command == "GET":
+            base = f"{self.address}/{self.tenant}"
+            return handler.send(200, {
+                "issuer": f"{base}/v2.0", "token_endpoint": f"{base}/oauth2/v2.0/token",
+                "authorization_endpoint": f"{base}/oauth2/v2.0/authorize", "jwks_uri": f"{base}/keys",
+                "token_endpoint_auth_methods_supported": ["private_key_jwt"]})
+        self.forms.append(handler.form)
+        request = urllib.request.Request(
+            self.provider["authority"] + "/oauth2/v2.0/token", urllib.parse.urlencode(handler.form).encode())
+        try:
+            with urllib.request.urlopen(request, context=self.context, timeout=LIMIT) as response:
+                handler.send(response.status, response.read())
+        except urllib.error.HTTPError as error:
+            handler.send(error.code, error.read())

@@ -3,15 +3,13 @@
 Each case has an exit status, a reason, a hint and a bounded time, and shows no secret."""
 
 import base64
-import http.server
 import json
 import os
 import socket
 import subprocess
-import threading
 import time
-import urllib.parse
 
+from service import Service
 from world import LIMIT
 
 SCOPE = "https://graph.microsoft.com/.default"
@@ -19,45 +17,6 @@ SCOPE = "https://graph.microsoft.com/.default"
 SECRETS = ("hidden-header", "hidden-key", "hidden-token", "PRIVATE KEY", "eyJ", "another-file-of-the-user")
 KEYS = "/var/opt/azcmagent/tokens"
 ARC_PORT = 40342
-
-
-class Service(http.server.ThreadingHTTPServer):
-    """A service on loopback that responds as `respond(handler)` does. It records the requests."""
-
-    daemon_threads = True
-
-    def __init__(self, world, respond, port=0):
-        self.requests, service = [], self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do(self):
-                length = int(self.headers.get("Content-Length") or 0)
-                self.form = dict(urllib.parse.parse_qsl(self.rfile.read(length).decode("utf-8", "replace")))
-                service.requests.append(self)
-                respond(self)
-
-            do_GET = do_POST = do
-
-            def send(self, status, body, **fields):
-                body = body if isinstance(body, bytes) else json.dumps(body).encode()
-                self.send_response_only(status)
-                for name, value in {"Content-Type": "application/json", **fields}.items():
-                    self.send_header(name.replace("_", "-"), value)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        super().__init__(("127.0.0.1", port), Handler)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-        world.closers.append(self.shutdown)
-        world.closers.append(self.server_close)
-
-    @property
-    def address(self):
-        return f"http://127.0.0.1:{self.server_port}"
 
 
 TOKEN = {"access_token": "hidden-token", "token_type": "Bearer", "expires_in": "3600", "resource": "https://graph.microsoft.com"}

@@ -76,7 +76,8 @@ import Testing
         #expect(
             importing.sorted() == [
                 "Certificate+Libcrypto.swift", "Crypto+CryptoKit.swift", "Crypto+Libcrypto.swift",
-                "DeviceKey+Libcrypto.swift", "PrivateKeyFile+Libcrypto.swift", "QueuedError+Libcrypto.swift",
+                "DeviceKey+Libcrypto.swift", "KeyHandle+Libcrypto.swift", "KeySignature+Libcrypto.swift",
+                "PrivateKeyFile+Libcrypto.swift", "QueuedError+Libcrypto.swift",
             ])
     }
 }
