@@ -54,7 +54,7 @@ package struct DeviceKey: Sendable, Equatable {
     private static func refuse(query: Substring) throws(CertificateError) {
         let name = query.prefix { $0 != "=" && $0 != "&" }
         guard !["pin-value", "pin-source", "pass"].contains(name) else {
-            throw CertificateError(.key, "a URI with \(name)", hint: "remove it, and set password in place of it")
+            throw CertificateError(.password, "a URI with \(name)", hint: "remove it, and set password in place of it")
         }
         throw CertificateError(
             .key, "a URI with a query", hint: "remove the part that begins with ?")
@@ -64,7 +64,7 @@ package struct DeviceKey: Sendable, Equatable {
         let digits = text.lowercased().hasPrefix("0x") ? text.dropFirst(2) : text
         guard digits.utf8.count == 8, digits.utf8.allSatisfy(isHexadecimal), digits.hasPrefix("81") else {
             throw CertificateError(
-                .key, "not the handle of a persistent key",
+                .key, "a handle that is not of a persistent key",
                 hint: "use a handle of 0x81000000 to 0x81FFFFFF, such as handle:0x81000001")
         }
     }

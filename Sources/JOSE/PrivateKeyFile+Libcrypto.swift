@@ -112,7 +112,13 @@
                     password == nil ? "an encrypted key, and no password" : "a password that does not open the key",
                     hint: password == nil ? missingPassword : nil)
             }
-            let hasKey = String(decoding: bytes, as: UTF8.self).contains("PRIVATE KEY-----")
+            let text = String(decoding: bytes, as: UTF8.self)
+            if text.contains("-----BEGIN TSS2 PRIVATE KEY-----") {
+                throw CertificateError(
+                    .key, "a key that only a TPM can load",
+                    hint: "run tpm2_load and tpm2_evictcontrol, and set key to the handle, such as handle:0x81000001")
+            }
+            let hasKey = text.contains("PRIVATE KEY-----")
             throw CertificateError(.key, hasKey ? "a damaged private key" : "no private key in PEM")
         }
 

@@ -135,6 +135,13 @@ import Testing
             }
         }
 
+        @Test func `a key file of a TPM is rejected with the remedy`() throws {
+            let text = "-----BEGIN TSS2 PRIVATE KEY-----\nMAA=\n-----END TSS2 PRIVATE KEY-----\n"
+            let error = try error("a.pem", bytes: SampleCertificate.bytes("app-certificate.pem") + Array(text.utf8))
+            #expect(error.found == "a key that only a TPM can load")
+            #expect(error.hint?.description.contains("handle:0x81000001") == true)
+        }
+
         @Test func `a damaged PEM file is rejected`() throws {
             let text = String(decoding: try SampleCertificate.bytes("app.pem"), as: UTF8.self)
             let certificate = text.replacing(

@@ -29,8 +29,10 @@ import Testing
         ("pkcs11:object=app?module-path=/tmp/evil.so", "a query", "remove the part"),
         ("pkcs11:object=app?module-name=m&pin-value=8231", "a query", "remove the part"),
         ("handle:0x81000001?pass", "pass", "set password"),
-        ("handle:", "not the handle", "0x81FFFFFF"), ("handle:0x40000001", "not the handle", "0x81FFFFFF"),
-        ("handle:0x810000011", "not the handle", "0x81FFFFFF"), ("handle:0x8100000g", "not the handle", "0x81FFFFFF"),
+        ("handle:", "not of a persistent key", "0x81FFFFFF"),
+        ("handle:0x40000001", "not of a persistent key", "0x81FFFFFF"),
+        ("handle:0x810000011", "not of a persistent key", "0x81FFFFFF"),
+        ("handle:0x8100000g", "not of a persistent key", "0x81FFFFFF"),
         ("pkcs11:", "RFC 7512 does not have", "pkcs11:token="),
         ("pkcs11:app", "RFC 7512 does not have", "pkcs11:token="),
         ("pkcs11:object=app;pin=8231", "RFC 7512 does not have", "pkcs11:token="),
@@ -45,7 +47,7 @@ import Testing
         text: String, found: String, hint: String?
     ) throws {
         let error = try #require(throws: CertificateError.self) { try DeviceKey(text) }
-        #expect(error.part == .key && error.found.contains(found), "\(error)")
+        #expect(error.part == (hint == "set password" ? .password : .key) && error.found.contains(found), "\(error)")
         #expect(hint.map { error.hint?.description.contains($0) == true } ?? (error.hint == nil), "\(error)")
         let shown = error.found + (error.hint?.description ?? "")
         #expect(!shown.contains("8231") && !shown.contains("evil"))

@@ -59,7 +59,8 @@ enum DeviceCall {
         guard let value = try await outcome.value(within: timeout, sleep: dependencies.timer) else {
             throw SettingsError(
                 file: device.uri, expected: "a \(device.device.name) that responds",
-                found: "no response within \(timeout.components.seconds) seconds")
+                found: "no response within \(timeout.components.seconds) seconds",
+                hint: "check the device, and whether another program uses it")
         }
         return value
     }

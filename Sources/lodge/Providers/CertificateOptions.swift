@@ -75,7 +75,9 @@ import StrictJSON
         do throws(CertificateError) {
             return try DeviceKey(text)?.uri ?? absolute(text)
         } catch {
-            throw CommandError(.usage, "wrong value of --key", reason: "found \(error.found)", hint: error.hint)
+            let hint: Hint? =
+                error.part == .password ? "remove it, and use --\(Input.password.spec.name)" : error.hint
+            throw CommandError(.usage, "wrong value of --key", reason: "found \(error.found)", hint: hint)
         }
     }
 

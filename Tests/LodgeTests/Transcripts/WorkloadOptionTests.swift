@@ -45,8 +45,8 @@ import Testing
         #expect(await terminal.run("providers", "remove", "entra-workload").status == 0)
 
         for (key, status, reason) in [
-            (uri, Int32(8), uri), ("pkcs11:object=app?pin-value=8231", 2, "set password"),
-            ("handle:0x81000001?pass", 2, "set password"), ("handle:1", 2, "handle:0x81000001"),
+            (uri, Int32(8), uri), ("pkcs11:object=app?pin-value=8231", 2, "use --certificate-password-env"),
+            ("handle:0x81000001?pass", 2, "use --certificate-password-env"), ("handle:1", 2, "handle:0x81000001"),
         ] {
             let rejected = await terminal.run(words: words + [key])
             #expect(rejected.status == status && rejected.errors.contains(reason), "\(rejected.errors)")
