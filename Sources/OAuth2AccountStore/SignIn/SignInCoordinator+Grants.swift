@@ -26,6 +26,8 @@ extension SignInCoordinator {
                 try await signInByDevice($0, show, AuthorizationParameters(options, $0.type), options)
             }
         case .clientCredentials:
+            // Wrong settings are an error before the first request.
+            _ = try serviceGrant(context.type(type, policy: options.policy), options)
             return try await signingIn(type, options, asApplication: true) { try await signInClient($0, options) }
         case .password(let name, let password):
             return try await signingIn(type, options) { connection in
@@ -100,21 +102,30 @@ extension SignInCoordinator {
             senderKey: key)
     }
 
-    private func signInClient(_ connection: ProviderClient, _ options: SignInOptions) async throws -> Account {
-        let type = connection.type
+    /// Returns the grant of an application.
+    ///
+    /// - Throws: `SettingsError` if the tenant or the scope is not for an application.
+    private func serviceGrant(_ type: AccountType, _ options: SignInOptions) throws -> AccountRecord.ServiceGrant {
         let requested = try AuthorizationParameters(options, type)
-        let serviceGrant = AccountRecord.ServiceGrant(
+        let grant = AccountRecord.ServiceGrant(
             scope: options.scope ?? Scope(requested.scope.tokens.filter { !AccountType.userScopes.contains($0) }),
             parameters: options.parameters, source: type.grant.usesTokenSource ? type.grant.rawValue : nil)
+        if !type.grant.usesTokenSource, let problem = type.applicationProblem(grant.scope) {
+            throw SettingsError(
+                file: settings.source, key: "types.\(type.name).\(problem.key)", expected: problem.expected,
+                found: problem.found)
+        }
+        return grant
+    }
+
+    private func signInClient(_ connection: ProviderClient, _ options: SignInOptions) async throws -> Account {
+        let type = connection.type
+        let serviceGrant = try serviceGrant(type, options)
         var identity = Identity()
         if type.grant.usesTokenSource {
             let application = try await connection.application()
             (identity.issuer, identity.clientID) = (application.issuer, application.clientID)
             identity.subject = application.subject
-        } else if let problem = type.applicationProblem(serviceGrant.scope) {
-            throw SettingsError(
-                file: settings.source, key: "types.\(type.name).\(problem.key)", expected: problem.expected,
-                found: problem.found)
         }
         let key = try connection.newSenderKey()
         let response = try await connection.clientTokens(serviceGrant, boundTo: key)

@@ -236,9 +236,9 @@ import StrictJSON
     private func addManagedIdentity(to keys: inout JSONObject) throws(CommandError) {
         let options: [any DeclaredOption] = [
             Input.issuer, Input.clientSecretFile, Input.clientSecretEnv, Input.redirectURI, Input.register,
-            Input.registrationTokenFile, Input.registerWith,
+            Input.registrationTokenFile, Input.registerWith, Input.federated,
         ]
-        if let option = options.first(where: { invocation.source(of: $0) == .option }) {
+        if let option = (options + CertificateOptions.all).first(where: { invocation.source(of: $0) == .option }) {
             throw usage(
                 "--managed-identity cannot be combined with --\(option.spec.name)",
                 "the platform signs in the application", nil)

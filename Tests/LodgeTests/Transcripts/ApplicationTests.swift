@@ -72,10 +72,10 @@ import Testing
         try terminal.write(
             settings: settings.replacing("/contoso.example", with: path)
                 .replacing("https://graph.example/.default", with: scope))
-        let before = terminal.provider.tokenRequestCount()
+        let before = terminal.provider.requestCount()
         let signIn = await terminal.run("sign-in", "--client-credentials")
         #expect(signIn.status == 8 && signIn.errors.contains(found), "\(signIn.errors)")
-        #expect(terminal.provider.tokenRequestCount() == before)
+        #expect(terminal.provider.requestCount() == before)
     }
 
     @Test func `status and accounts show the application and its tenant`() async throws {
@@ -149,8 +149,8 @@ import Testing
             let before = terminal.provider.requestCount()
             let result = await terminal.run(words: words)
             #expect(result.status == 7 && result.errors.contains("--timeout"), "\(result.errors)")
-            // The delay before the second of four requests is a second.
-            #expect(terminal.provider.requestCount() == before + 1)
+            // There would be four requests. The delay before the second one is a second.
+            #expect(terminal.provider.requestCount() <= before + 1)
         }
     }
 

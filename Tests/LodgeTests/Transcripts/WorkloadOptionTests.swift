@@ -55,6 +55,18 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ["--federated", "github"], ["--certificate", "app.pem"], ["--client-secret-file", "secret.txt"], ["--chain"],
+    ])
+    func `--managed-identity cannot be combined with the authentication of a client`(words: [String]) async throws {
+        let terminal = try await Terminal()
+        let added = await terminal.run(
+            words: ["providers", "add", "vm", "--provider", "entra", "--managed-identity"] + words)
+        #expect(added.status == 2, "\(added.errors)")
+        #expect(added.errors.contains("--managed-identity cannot be combined with \(words[0])"), "\(added.errors)")
+        #expect(try type("vm", terminal) == nil)
+    }
+
     @Test func `the password of a certificate stays in its variable`() async throws {
         let terminal = try await Terminal()
         terminal.set("APP_PASSWORD", SampleCertificate.password)

@@ -137,9 +137,42 @@ import Testing
         #expect(platform.requests.count == 2)
     }
 
+    @Test func `only invalid_grant at a server with another time is sent again, and only once`() async throws {
+        let file = try keyFile()
+        for (code, offset, count) in [
+            ("invalid_grant", 0, 1), ("invalid_grant", 30, 1), ("unauthorized_client", 100_000, 1),
+            ("invalid_scope", 100_000, 1), ("invalid_grant", 100_000, 2),
+        ] {
+            let platform = ScriptedPlatform()
+            let date = HTTPDate.text(Int(platform.now.timeIntervalSince1970) + offset)
+            platform.answer { _ in
+                var response = HTTPResponse.grantError(code)
+                response.fields["Date"] = date
+                return response
+            }
+            _ = try await failure(platform, serviceAccount(file))
+            #expect(platform.requests.count == count, "\(code) \(offset)")
+        }
+    }
+
+    @Test func `invalid_grant of a refresh keeps the account, which needs no sign-in`() async throws {
+        let platform = ScriptedPlatform()
+        platform.answer(inTurn: Self.token("at-1"))
+        let store = try await platform.store(serviceAccount(try keyFile()))
+        let account = try await store.signIn(to: "t")
+        platform.advance(4000)
+        platform.answer(inTurn: .grantError("invalid_grant"))
+        let error = try await grantFailure { try await store.accessToken(for: account.id) }
+        #expect(error?.kind == .settings && error?.hint?.description.contains("clock") == true)
+        #expect(try await store.account(account.id)?.signInNeeded == nil)
+        platform.answer(inTurn: Self.token("at-2"))
+        #expect(try await store.accessToken(for: account.id).secret == Secret("at-2"))
+    }
+
     @Test func `an assertion goes only to Google or to a known host`() async throws {
         for address in [
-            "https://evil.example/token", "https://googleapis.com.evil.example/token",
+            "https://evil.example/token", "https://evilgoogleapis.com/token",
+            "https://googleapis.com.evil.example/token",
             "http://oauth2.googleapis.com/token",
             "https://oauth2.googleapis.com:8443/token", "http://127.0.0.1:1/token",
             "https://user@oauth2.googleapis.com/token",

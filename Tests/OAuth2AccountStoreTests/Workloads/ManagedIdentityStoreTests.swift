@@ -194,6 +194,9 @@ import Testing
             "grant": "managedIdentity", "managedIdentity": ["source": "google"], "scopes": ["https://a.example/x"],
         ]
         for (name, type) in [("AZURE_POD_IDENTITY_AUTHORITY_HOST", Self.imds), ("GCE_METADATA_HOST", google)] {
+            // Another machine on the link is not this machine.
+            let neighbor = try await failure(platform, type, [name: "169.254.3.4"])
+            #expect(neighbor.kind == .settings && neighbor.reason.contains("expected this machine"))
             let host = try await failure(platform, type, [name: address])
             #expect(host.kind == .settings && host.reason.contains("the variable \(name)") && platform.requests.isEmpty)
             #expect(
@@ -300,6 +303,8 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try Data("challenge-key".utf8).write(to: URL(filePath: folder + "/one.key"))
         try Data(repeating: 0x61, count: 4097).write(to: URL(filePath: folder + "/large.key"))
+        try Data("first\nsecond".utf8).write(to: URL(filePath: folder + "/lines.key"))
+        try Data().write(to: URL(filePath: folder + "/empty.key"))
         try Data("other-secret".utf8).write(to: URL(filePath: folder + "/secret.txt"))
         func source(_ name: String) -> (ScriptedPlatform, ManagedIdentitySource) {
             let platform = ScriptedPlatform()
@@ -321,7 +326,7 @@ import Testing
         #expect(try await good.token(for: "https://graph.example").accessToken == Secret("at"))
         #expect(try await good.application().issuer == "managed-identity:azureArc")
         #expect(platform.requests.allSatisfy { $0.fields["Metadata"] == "true" })
-        for name in ["secret.txt", "large.key", "missing.key", "../x.key"] {
+        for name in ["secret.txt", "large.key", "missing.key", "../x.key", "lines.key", "empty.key"] {
             let (platform, bad) = source(name)
             #expect(try await grantFailure { try await bad.token(for: "https://graph.example") } != nil)
             #expect(platform.requests.count == 1)
