@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import ssl
 import subprocess
 import urllib.error
@@ -9,6 +10,7 @@ import urllib.parse
 import urllib.request
 
 import web
+from printed import Page
 from service import Service
 from world import LIMIT
 
@@ -36,6 +38,66 @@ def run(checks, world):
     github(checks, world, provider, tokens)
     replaced(checks, world, provider, file, new_token)
     rejected(checks, world, provider, file, new_token)
+    documented(checks, world, provider, tokens, new_token)
+
+
+def documented(checks, world, provider, tokens, new_token):
+    """Every way of the page, with the provider and the issuer of `lodge serve` in place of the servers on the Internet."""
+    page = Page("WorkloadIdentity")
+    issuer = token_service(world, new_token)
+    file, svid = world.write("projected", new_token()), world.write("svid", new_token())
+    fetch = os.path.join(world.make("bin"), "fetch-svid")
+    with open(fetch, "w", encoding="utf-8") as script:
+        script.write(f'#!/bin/sh\n[ "$1" = {AUDIENCE} ] && cat {svid}\n')
+    os.chmod(fetch, 0o700)
+    variables = {
+        "github": {"ACTIONS_ID_TOKEN_REQUEST_URL": tokens, "ACTIONS_ID_TOKEN_REQUEST_TOKEN": REQUEST_TOKEN}, "gitlab": {"GITLAB_OIDC_TOKEN": new_token()},
+        "azure-pipelines=CONNECTION": {"SYSTEM_OIDCREQUESTURI": issuer.address + "/oidc", "SYSTEM_ACCESSTOKEN": REQUEST_TOKEN},
+        "kubernetes=/var/run/secrets/entra/token": {}}
+    keys = {"authority": provider["authority"], "caFile": provider["caFile"],
+            "graphAPI": provider["settings"]["types"]["local"]["graphAPI"]}
+    commands = re.findall(r"lodge (providers add entra-workload --federated (\S+) .*)", page.text)
+    checks.check("the page has four commands that add a source", sorted(source for _, source in commands) == sorted(variables), commands)
+
+    def used(name, there):
+        outcomes = [world.run("sign-in", "entra-workload", **there), world.run("search", "ada", **there), world.run("providers", "check", "entra-workload", **there)]
+        checks.check(f"{name}: the application signs in and searches", outcomes[0].status == outcomes[1].status == 0 and "Lovelace" in outcomes[1].out,
+                     "\n".join(map(str, outcomes)))
+        checks.check(f"{name}: providers check shows the values to register", outcomes[2].status == 0 and "repo:contoso/app" in outcomes[2].out
+                     and AUDIENCE in outcomes[2].out and "eyJ" not in outcomes[2].out, outcomes[2])
+
+    for number, (command, source) in enumerate(commands):
+        there = {"LODGE_SETTINGS": world.path(f"page-{number}.json"), "LODGE_STORE": world.path(f"page-{number}"), **variables[source]}
+        words = command.replace("APP", CLIENT).replace("/var/run/secrets/entra/token", file).split()
+        done = world.run(*words, *(word for key, value in keys.items() for word in ("--set", f"{key}={value}")), **there)
+        checks.ends(f"{source}: the command adds the type", done, 0)
+        used(source, there)
+    for sample in page.code("json", '"clientAssertion"'):
+        settings = json.loads(sample.replace('"APP"', f'"{CLIENT}"').replace("http://169.254.169.254", issuer.address))
+        name, = settings["types"]["entra-workload"]["clientAssertion"].keys() & {"command", "url", "certificate"}
+        if name == "certificate":
+            continue
+        settings["types"]["entra-workload"] |= keys
+        path = world.write(f"page-{name}.json", settings)
+        os.chmod(path, 0o600)
+        there = {"LODGE_SETTINGS": path, "LODGE_STORE": world.path(f"page-{name}"), "PATH": world.path("bin") + ":" + world.environment["PATH"]}
+        used(name, there)
+
+
+def token_service(world, new_token):
+    """The services of Azure Pipelines and of Google's metadata server that issue a JWT. Each checks what its documentation requires."""
+    def respond(handler):
+        url, fields = urllib.parse.urlsplit(handler.path), handler.headers
+        query = urllib.parse.parse_qs(url.query)
+        pipelines = handler.command == "POST" and fields["Authorization"] == "Bearer " + REQUEST_TOKEN and fields["X-TFS-FedAuthRedirect"] == "Suppress" \
+            and query == {"api-version": ["7.1"], "serviceConnectionId": ["CONNECTION"]} and fields["Content-Type"] == "application/json"
+        google = handler.command == "GET" and fields["Metadata-Flavor"] == "Google" and url.path.endswith("/service-accounts/default/identity") \
+            and query == {"audience": [AUDIENCE]}
+        if pipelines:
+            return handler.send(200, {"oidcToken": new_token()})
+        return handler.send(200 if google else 403, new_token().encode() if google else b"")
+
+    return Service(world, respond)
 
 
 def equal(checks, sentence, found, expected):
