@@ -58,16 +58,24 @@ enum GoogleSource {
 
     /// Reads a regular file that no other user can change.
     static func file(_ path: String) throws -> [UInt8] {
-        var problem: String?
+        var problem: FileAccess.Problem?
+        var isRegular = true
         let result = OwnerOnlyFile.read(path, maximumSize: maximumFileSize) { descriptor in
             var status = stat()
-            if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT != S_IFREG { problem = "not a regular file" }
-            problem = problem ?? FileAccess().problem(ofFile: descriptor, at: path)?.reason
+            isRegular = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+            problem = FileAccess().problem(ofFile: descriptor, at: path)
         }
-        if let problem { throw error("cannot use \(path): \(problem)") }
+        let correction: Hint = "correct the path of the file, or its permissions"
+        guard isRegular else { throw error("cannot use \(path): not a regular file", hint: correction) }
+        if let problem {
+            throw error(
+                "cannot use \(path): \(problem.reason)",
+                hint: problem.command.map { "if the file is right, run: \($0)" } ?? correction)
+        }
         switch result {
         case .success(let bytes): return bytes
-        case .failure(let failure): throw error("cannot read \(path): \(failure.explanation)")
+        case .failure(let failure):
+            throw error("cannot read \(path): \(failure.explanation)", hint: correction)
         }
     }
 

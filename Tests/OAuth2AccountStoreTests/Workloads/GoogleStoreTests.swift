@@ -201,7 +201,11 @@ import Testing
         for file in files { #expect(try await failure(platform, serviceAccount(file)).kind == .settings) }
         let open = try keyFile()
         chmod(open, 0o666)
-        #expect(try await failure(platform, serviceAccount(open)).reason.contains("write"))
+        let writable = try await failure(platform, serviceAccount(open))
+        #expect(writable.reason.contains("write"))
+        #expect(writable.hint?.description.contains("if the file is right, run: chmod ") == true)
+        let missing = try await failure(platform, serviceAccount("\(folder)/missing.json"))
+        #expect(missing.hint?.description.contains("correct the path") == true)
         #expect(platform.requests.isEmpty)
     }
 
