@@ -31,7 +31,7 @@ import StrictJSON
     let context: CommandContext
 
     /// The time limit of the first request.
-    static let firstLimit = Duration.seconds(5)
+    static let firstLimit = Duration.seconds(10)
     /// The time limit of each following request.
     static let nextLimit = Duration.seconds(30)
 

@@ -146,7 +146,8 @@ import Testing
         #expect(fallback.status == 0 && fallback.errors.contains("not complete."), "\(fallback.errors)")
         #expect(await terminal.run("sync", "--forget").status == 0)
         let failed = await terminal.run("sync", "--timeout", "3")
-        #expect(failed.status == 6, "\(failed.errors)")
+        // On a busy machine the time can end during a request instead of before the next one.
+        #expect([6, 7].contains(failed.status), "\(failed.errors)")
         #expect(try copies(terminal).isEmpty)
         let query = await terminal.run("search", "-o", "mutt", "ada")
         #expect(query.status == 6 && query.output.isEmpty, "\(query.errors)")

@@ -239,7 +239,7 @@ import Testing
                 return "y"
             }
             // The time limit includes the requests.
-            let ended = await terminal.run("sign-in", scene.url, "--timeout", "\(TestTime.seconds(1))")
+            let ended = await terminal.run("sign-in", scene.url, "--timeout", "\(TestTime.seconds(3))")
             #expect(ended.status == 4 && ended.errors.contains("not finished: no input within"), "\(ended.errors)")
             #expect(ended.errors.contains("with a longer --timeout"), "\(ended.errors)")
         }
