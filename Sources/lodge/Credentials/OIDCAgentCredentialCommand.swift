@@ -19,7 +19,7 @@ import StrictJSON
         discussion: """
             Standard input and output are the connection to one client: lodge help credentials. It responds to requests for the access \
             token of an account, a type or an issuer, and for the names of the accounts. It refuses all other requests. The first \
-            request must arrive within 5 s, each following one within 30 s. Encrypted requests need libsodium.
+            request must arrive within 10 s, each following one within 30 s. Encrypted requests need libsodium.
             """,
         examples: [
             "echo '{\"request\": \"loaded_accounts\"}' | lodge credential oidc-agent",
