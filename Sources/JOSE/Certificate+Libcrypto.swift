@@ -68,7 +68,9 @@
         /// Creates the identity of the certificate that has the key. The others can be its issuers, in any order.
         init(_ certificates: [CertificateHandle], key: KeyHandle) throws(CertificateError) {
             try Self.requireRSA(key)
-            guard let numbers = key.rsaNumbers else { throw CertificateError(.key, "a damaged private key") }
+            guard let numbers = key.rsaNumbers, key.isWholeRSAPair else {
+                throw CertificateError(.key, "a damaged private key")
+            }
             try self.init(
                 certificates, leaf: certificates.first { $0.hasKey(key.pointer) },
                 key: JWK(.rsa, nil, key, isPrivate: true, ["n": numbers.n, "e": numbers.e]), device: nil)

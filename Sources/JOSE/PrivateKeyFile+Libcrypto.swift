@@ -185,6 +185,7 @@
                 throw CertificateError(
                     .key, "not an RSA key of \(Self.rsaBitCounts.lowerBound) to \(Self.rsaBitCounts.upperBound) bits")
             }
+            guard handle.isWholeRSAPair else { throw CertificateError(.key, "a damaged private key") }
             self.init(.rsa, nil, handle, isPrivate: true, ["n": numbers.n, "e": numbers.e])
         }
     }

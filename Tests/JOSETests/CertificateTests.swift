@@ -151,6 +151,24 @@ import Testing
             #expect(try error("a.pem", bytes: Array(key.utf8)).found == "a damaged private key")
         }
 
+        @Test func `a key whose last number is wrong is rejected`() throws {
+            let text = String(decoding: try SampleCertificate.bytes("app.pem"), as: UTF8.self)
+            let begin = try #require(text.range(of: "-----BEGIN PRIVATE KEY-----\n"))
+            let end = try #require(text.range(of: "-----END PRIVATE KEY-----"))
+            let body = text[begin.upperBound..<end.lowerBound]
+            var key = try #require(Data(base64Encoded: String(body), options: .ignoreUnknownCharacters))
+            // The coefficient of PKCS #1, an integer of 129 bytes, becomes negative.
+            try #require(key.suffix(132).prefix(4) == Data([0x02, 0x81, 0x81, 0x00]))
+            key[key.endIndex - 129] = 0x81
+            let changed = text.replacing(body, with: key.base64EncodedString(options: .lineLength64Characters) + "\n")
+            #expect(try error("a.pem", bytes: Array(changed.utf8)).found == "a damaged private key")
+            let start = try #require(changed.range(of: "-----BEGIN PRIVATE KEY-----"))
+            let damaged = #expect(throws: CertificateError.self) {
+                try JWK(privateKeyPEM: Array(changed[start.lowerBound...].utf8))
+            }
+            #expect(damaged?.found == "a damaged private key")
+        }
+
         @Test(arguments: ["app.pem", "app-encrypted.pem", "app.pfx", "chain.pfx", "app-rc2.pfx"])
         func `a changed or truncated file never crashes`(file: String) throws {
             let bytes = try SampleCertificate.bytes(file)
